@@ -1,0 +1,85 @@
+//===- ReplayAttrs.td -----------------------------------------------------===//
+#ifndef REPLAY_ATTRS_TD
+#define REPLAY_ATTRS_TD
+
+include "ReplayDialect.td"
+
+class Replay_Attr<string name, string attrMnemonic> : AttrDef<Replay_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+class Replay_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::replayssm::replay";
+  let genSpecializedAttr = 0;
+}
+class Replay_EnumAttr<EnumAttrInfo e, string m> : EnumAttr<Replay_Dialect, e, m> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Replay_KindEnum : Replay_Enum<"Kind", "which kernel is derived; erased by fuse", [
+  I32EnumAttrCase<"Packed", 0, "packed">, I32EnumAttrCase<"Replay", 1, "replay">,
+  I32EnumAttrCase<"Cursors", 2, "cursors">, I32EnumAttrCase<"Window", 3, "window">]>;
+def Replay_KindAttr : Replay_EnumAttr<Replay_KindEnum, "kind">;
+
+def Replay_NullEnum : Replay_Enum<"Null", "which state_idx values are null rows", [
+  I32EnumAttrCase<"LT0", 0, "lt0">, I32EnumAttrCase<"LE0", 1, "le0">]>;
+def Replay_NullAttr : Replay_EnumAttr<Replay_NullEnum, "null">;
+
+def Replay_HeadEnum : Replay_Enum<"Head", "which heads a ring field is kept for", [
+  I32EnumAttrCase<"Key", 0, "key">, I32EnumAttrCase<"Value", 1, "value">]>;
+def Replay_DimEnum : Replay_Enum<"FieldDim", "the inner dimension of a ring field", [
+  I32EnumAttrCase<"One", 0, "one">, I32EnumAttrCase<"K", 1, "K">, I32EnumAttrCase<"V", 2, "V">]>;
+def Replay_CopyEnum : Replay_Enum<"CopyKind", "how the state tile and the ring keys reach the block", [
+  I32EnumAttrCase<"Direct", 0, "direct">, I32EnumAttrCase<"Bulk", 1, "bulk">]>;
+
+def Replay_ShapeAttr : Replay_Attr<"Shape", "shape"> {
+  let summary = "Head counts and head dimensions of a layer";
+  let parameters = (ins "int64_t":$H, "int64_t":$HV, "int64_t":$K, "int64_t":$V);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def Replay_FieldAttr : Replay_Attr<"Field", "field"> {
+  let summary = "One field of a ring record";
+  let description = [{
+    `#replay.field<"k", f32, key, K>`: buffer `k_ring` of shape
+    [ring slots, H, L, K], float32.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$dtype,
+      EnumParameter<Replay_HeadEnum>:$head, EnumParameter<Replay_DimEnum>:$dim);
+  let assemblyFormat = "`<` $name `,` $dtype `,` $head `,` $dim `>`";
+}
+def Replay_RingAttr : Replay_Attr<"Ring", "ring"> {
+  let summary = "The format of a linear ring of rank-1 records";
+  let parameters = (ins "int64_t":$length, ArrayRefParameter<"::replayssm::replay::FieldAttr">:$fields);
+  let assemblyFormat = "`<` $length `,` `[` $fields `]` `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The field called `name`, or null.
+    FieldAttr getField(::llvm::StringRef name) const;
+  }];
+}
+def Replay_KredAttr : Replay_Attr<"Kred", "kred"> {
+  let summary = "The order of every sum over K: part of the kernel set, never of the schedule";
+  let description = [{
+    Lane l of `lanes` owns elements (c * lanes + l) * vec + {0 .. vec-1} for
+    c = 0, 1, ...; it forms one fma chain over them in ascending order, then the
+    lanes are joined by a butterfly with distances 1, 2, 4, ...
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$vec);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def Replay_TilingAttr : Replay_Attr<"Tiling", "tiling"> {
+  let summary = "The schedule's decisions for one kernel; results do not depend on them";
+  let description = [{
+    `bv` value rows per block (divides V); `bc` ring rows per pass; `warps` per
+    block; `copy` direct (state tile and ring keys go straight to registers) or
+    bulk (cp.async.bulk into shared memory); `unroll` of the fold loop.
+  }];
+  let parameters = (ins "int64_t":$bv, "int64_t":$bc, "int64_t":$warps,
+      EnumParameter<Replay_CopyEnum>:$copy, "int64_t":$unroll);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif

@@ -1,0 +1,91 @@
+//===- ReplayDialect.cpp - Attributes, types, registration ----------------===//
+#include "dialects/Replay/ReplayDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace replayssm::replay;
+
+#include "dialects/Replay/ReplayDialect.cpp.inc"
+#include "dialects/Replay/ReplayEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Replay/ReplayAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Replay/ReplayTypes.cpp.inc"
+
+void ReplayDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Replay/ReplayAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Replay/ReplayTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Replay/ReplayOps.cpp.inc"
+      >();
+}
+
+LogicalResult ShapeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t H, int64_t HV, int64_t K, int64_t V) {
+  if (H < 1 || HV < 1 || HV % H != 0)
+    return emitError() << "expected HV to be a positive multiple of H but got H = "
+                       << H << ", HV = " << HV;
+  for (auto [name, dim] : {std::pair("K", K), std::pair("V", V)})
+    if (dim < 8 || dim > 256 || dim % 8 != 0)
+      return emitError() << "expected " << name
+                         << " to be a multiple of 8 in 8..256 but got " << dim;
+  return success();
+}
+
+FieldAttr RingAttr::getField(StringRef name) const {
+  for (FieldAttr field : getFields())
+    if (field.getName() == name)
+      return field;
+  return {};
+}
+
+LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t length, ArrayRef<FieldAttr> fields) {
+  if (length < 1 || length > 64)
+    return emitError() << "expected a ring length in 1..64 but got " << length;
+  llvm::SmallDenseSet<StringRef> seen;
+  for (FieldAttr field : fields) {
+    if (!seen.insert(field.getName()).second)
+      return emitError() << "expected distinct ring fields but got two called '"
+                         << field.getName() << "'";
+    if (!field.getDtype().isF32())
+      return emitError() << "expected ring field '" << field.getName()
+                         << "' to be f32 but got " << field.getDtype();
+  }
+  return success();
+}
+
+LogicalResult KredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t lanes, int64_t vec) {
+  if (lanes < 1 || lanes > 32 || !llvm::isPowerOf2_64(lanes))
+    return emitError() << "expected lanes to be a power of two in 1..32 but got " << lanes;
+  if (vec != 1 && vec != 2 && vec != 4 && vec != 8)
+    return emitError() << "expected vec to be 1, 2, 4 or 8 but got " << vec;
+  return success();
+}
+
+LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t bv, int64_t bc, int64_t warps,
+                                 CopyKind copy, int64_t unroll) {
+  if (bv < 1)
+    return emitError() << "expected bv >= 1 but got " << bv;
+  if (bc < 1 || bc > 64)
+    return emitError() << "expected bc in 1..64 but got " << bc;
+  if (warps < 1 || warps > 16)
+    return emitError() << "expected warps in 1..16 but got " << warps;
+  if (unroll < 1 || unroll > 16)
+    return emitError() << "expected unroll in 1..16 but got " << unroll;
+  return success();
+}

@@ -1,0 +1,234 @@
+//===- ReplayOps.td -------------------------------------------------------===//
+#ifndef REPLAY_OPS_TD
+#define REPLAY_OPS_TD
+
+include "ReplayTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+class Replay_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Replay_Dialect, mnemonic, traits>;
+
+def Replay_Mat : TensorRankOf<[F32, BF16, F16], [2]>;
+def Replay_MatF32 : TensorRankOf<[F32], [2]>;
+
+//===----------------------------------------------------------------------===//
+// The layer: what a user writes
+//===----------------------------------------------------------------------===//
+
+def Replay_LayerOp : Replay_Op<"layer", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "The recurrence of one layer, for one value head and one token";
+  let description = [{
+    Block arguments, in order: the state, q, k, v (`tensor<1xN x io>`), a
+    (`tensor<1xGK x io>`), b (`tensor<1x1 x io>`), A_log (`tensor<1x1xf32>`) and
+    dt_bias (`tensor<1xGKxf32>`). The body yields the next state and the output.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Replay_ShapeAttr:$shape, Replay_NullAttr:$null);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $shape `null` $null attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+def Replay_YieldOp : Replay_Op<"yield", [Terminator, HasParent<"LayerOp">, Pure]> {
+  let summary = "The next state and the output of the token";
+  let arguments = (ins Replay_StateType:$state, Replay_MatF32:$output);
+  let assemblyFormat = "$state `,` $output attr-dict `:` type(operands)";
+}
+def Replay_GateOp : Replay_Op<"gate", [Pure]> {
+  let summary = "g = -exp(A_log) * softplus(a + dt_bias), the log decay";
+  let description = [{
+    softplus(x) = log1p(exp(x)), x above 20. a is [T, GK], A_log [1, 1],
+    dt_bias [1, GK]; the result is [T, GK] and <= 0.
+  }];
+  let arguments = (ins Replay_Mat:$a, Replay_MatF32:$A_log, Replay_MatF32:$dt_bias);
+  let results = (outs Replay_MatF32:$g);
+  let assemblyFormat = "`softplus` `(` operands `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_BetaOp : Replay_Op<"beta", [Pure]> {
+  let summary = "beta = sigmoid(b), in f32";
+  let arguments = (ins Replay_Mat:$b);
+  let results = (outs Replay_MatF32:$beta);
+  let assemblyFormat = "`sigmoid_f32` `(` $b `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_L2NormOp : Replay_Op<"l2norm", [Pure]> {
+  let summary = "x * (scale * rsqrt(sum x^2 + eps)), row by row";
+  let arguments = (ins Replay_Mat:$x, F64Attr:$eps, DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Replay_MatF32:$y);
+  let assemblyFormat = "`l2_rsqrt` `(` $x `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_RnormOp : Replay_Op<"rnorm", [Pure]> {
+  let summary = "scale * rsqrt(sum x^2 + eps): the scalar that l2norm multiplies by";
+  let arguments = (ins Replay_Mat:$x, F64Attr:$eps, DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Replay_MatF32:$r);
+  let assemblyFormat = "`l2_rsqrt` `(` $x `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_DeltaOp : Replay_Op<"delta", [Pure, AllTypesMatch<["state", "next"]>]> {
+  let summary = "T gated delta-rule steps: d = beta (v - S(alpha.k)); o = S(alpha.q) + d (k.q); S <- S.alpha + d k^T";
+  let arguments = (ins Replay_StateType:$state, Replay_MatF32:$q, Replay_MatF32:$k,
+      Replay_Mat:$v, Replay_MatF32:$g, Replay_MatF32:$beta);
+  let results = (outs Replay_StateType:$next, Replay_MatF32:$o, Replay_MatF32:$d);
+  let assemblyFormat = "`chain` `(` operands `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator,
+                                           NoRegionArguments]> {
+  let summary = "One kernel: the work of one (row, value head)";
+  let description = [{
+    Before `derive` it is a request (`of` a layer, a `kind`, an empty body).
+    After `fuse` neither `of` nor `kind` exist. Buffers are named: `state`,
+    `<field>_ring`, `mixed_qkv`, `a`, `b`, `A_log`, `dt_bias`, `out`,
+    `state_idx`, `ring_idx`, `wp`, `force_flush`; those that the body touches
+    become the kernel's arguments. Rows whose state index is null write zeros to
+    `out` and touch nothing else. `spec` is kept for the checker alone.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Replay_KindAttr>:$kind,
+      OptionalAttr<Replay_ShapeAttr>:$shape, OptionalAttr<Replay_NullAttr>:$null,
+      OptionalAttr<Replay_RingAttr>:$ring, OptionalAttr<Replay_KredAttr>:$kred,
+      OptionalAttr<Replay_TilingAttr>:$tiling, OptionalAttr<I64Attr>:$window,
+      OptionalAttr<StrAttr>:$spec);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    $sym_name (`of` $of^)? (`kind` $kind^)? (`shape` $shape^)? (`null` $null^)?
+    (`ring` $ring^)? (`window` $window^)? (`kred` $kred^)? (`tiling` $tiling^)?
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Replay_RowOp : Replay_Op<"row", [Pure]> {
+  let summary = "state slot and ring slot of this block's row; live unless the row is null";
+  let results = (outs Index:$slot, Index:$ring, I1:$live);
+  let assemblyFormat = "attr-dict";
+}
+def Replay_CursorOp : Replay_Op<"cursor", [Pure]> {
+  let summary = "wp = records held; flush = wp >= length - 1, or force_flush[row]";
+  let arguments = (ins Index:$ring, I64Attr:$length);
+  let results = (outs Index:$wp, I1:$flush);
+  let assemblyFormat = "$ring `wrap` `(` $length `)` attr-dict";
+}
+def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
+  let summary = "The checkpoint of one slot and this value head (virtual)";
+  let arguments = (ins Index:$slot);
+  let results = (outs Replay_StateType:$state);
+  let assemblyFormat = "$slot attr-dict `:` type($state)";
+}
+def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure]> {
+  let summary = "The records 0 .. valid-1 of one ring slot; others read as zero";
+  let arguments = (ins Index:$ring, Index:$valid);
+  let results = (outs Replay_RecordsType:$records);
+  let assemblyFormat = "$ring `valid` `(` $valid `)` attr-dict `:` type($records)";
+}
+def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
+  let summary = "q, k, v (slices of mixed_qkv), a or b of this row's tokens and head";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Replay_Mat:$value);
+  let assemblyFormat = "$name attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+def Replay_LoadParamOp : Replay_Op<"load_param", [Pure]> {
+  let summary = "A per-head parameter: A_log [HV] or dt_bias [HV] / [HV, K]";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Replay_MatF32:$value);
+  let assemblyFormat = "$name attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+def Replay_ReplayOp : Replay_Op<"replay", [Pure, AllTypesMatch<["state", "result"]>]> {
+  let summary = "S .* exp(tot) + sum_j d_j (w_j .* k_j)^T: the ring applied to a checkpoint";
+  let arguments = (ins Replay_StateType:$state, Replay_RecordsType:$records);
+  let results = (outs Replay_StateType:$result);
+  let assemblyFormat = "$state `,` $records attr-dict `:` type($state) `,` type($records)";
+}
+def Replay_DecayOp : Replay_Op<"decay", [Pure, AllTypesMatch<["state", "result"]>]> {
+  let summary = "S .* exp(g)";
+  let arguments = (ins Replay_StateType:$state, Replay_MatF32:$g);
+  let results = (outs Replay_StateType:$result);
+  let assemblyFormat = "$state `,` $g attr-dict `:` type($state) `,` type($g)";
+}
+def Replay_Rank1Op : Replay_Op<"rank1", [Pure, AllTypesMatch<["state", "result"]>]> {
+  let summary = "S + d k^T";
+  let arguments = (ins Replay_StateType:$state, Replay_MatF32:$d, Replay_MatF32:$k);
+  let results = (outs Replay_StateType:$result);
+  let assemblyFormat = "$state `,` $d `,` $k attr-dict `:` type($state) `,` type($d) `,` type($k)";
+}
+def Replay_ReadOp : Replay_Op<"read", [Pure]> {
+  let summary = "y = x S^T for each x: [T, K] -> [T, V]; all x of one op share one pass over the state";
+  let arguments = (ins Replay_StateType:$state, Variadic<Replay_Mat>:$xs);
+  let results = (outs Variadic<Replay_MatF32>:$ys);
+  let assemblyFormat = "$state `,` $xs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_StoreStateOp : Replay_Op<"store_state"> {
+  let summary = "Materialises a state into a slot, rounded to its dtype";
+  let arguments = (ins Replay_StateType:$state, Index:$slot);
+  let assemblyFormat = "$state `,` $slot attr-dict `:` type($state)";
+}
+def Replay_AppendOp : Replay_Op<"append"> {
+  let summary = "Writes one record at position wp; each field once per head that owns it";
+  let arguments = (ins Index:$ring, Index:$wp, StrArrayAttr:$fields, Variadic<Replay_MatF32>:$values);
+  let assemblyFormat = "$ring `,` $wp $fields $values attr-dict `:` type($values)";
+  let hasVerifier = 1;
+}
+def Replay_StoreOutOp : Replay_Op<"store_out"> {
+  let summary = "Writes the output rows of this value head, rounded to the io dtype";
+  let arguments = (ins Replay_MatF32:$value, TypeAttr:$io);
+  let assemblyFormat = "$value `as` $io attr-dict `:` type($value)";
+}
+def Replay_SetCursorOp : Replay_Op<"set_cursor"> {
+  let summary = "wp[ring] <- value";
+  let arguments = (ins Index:$ring, Index:$value);
+  let assemblyFormat = "$ring `,` $value attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// What reads become when pushed to the leaves
+//===----------------------------------------------------------------------===//
+
+def Replay_RingWeightsOp : Replay_Op<"ring_weights", [Pure]> {
+  let summary = "w_j = exp(sum_{i>j} g_i) [L, GK] and tot = exp(sum_i g_i) [1, GK]";
+  let description = [{ Without the gates of the window; each is <= 1. }];
+  let arguments = (ins Replay_RecordsType:$records);
+  let results = (outs Replay_MatF32:$w, Replay_MatF32:$tot);
+  let assemblyFormat = "$records attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_RingReadOp : Replay_Op<"ring_read", [Pure]> {
+  let summary = "sum_j d_j ((w_j .* k_j) . x) for each x: [T, K] -> [T, V]";
+  let arguments = (ins Replay_RecordsType:$records, Replay_MatF32:$w, Variadic<Replay_Mat>:$xs);
+  let results = (outs Variadic<Replay_MatF32>:$ys);
+  let assemblyFormat = "$records `,` $w `,` $xs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, SameOperandsAndResultType]> {
+  let summary = "G_t = sum_{l<=t} g_l";
+  let arguments = (ins Replay_MatF32:$g);
+  let results = (outs Replay_MatF32:$sum);
+  let assemblyFormat = "$g attr-dict `:` type($g)";
+}
+def Replay_ScoresOp : Replay_Op<"scores", [Pure]> {
+  let summary = "P[i, j] = sum_c x_i[c] y_j[c] exp(sum_{j<l<=i} g_l[c]) for j <= i, else 0";
+  let description = [{ Without g: the plain products x_i . y_j, all pairs. }];
+  let arguments = (ins Replay_Mat:$x, Replay_Mat:$y, Optional<Replay_MatF32>:$g);
+  let results = (outs Replay_MatF32:$scores);
+  let assemblyFormat = "$x `,` $y (`gated` $g^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_UtSolveOp : Replay_Op<"ut_solve", [Pure]> {
+  let summary = "D from (I + tril(beta P, -1)) D = beta (v - y), by forward substitution";
+  let arguments = (ins Replay_MatF32:$scores, Replay_MatF32:$y, Replay_Mat:$v, Replay_MatF32:$beta);
+  let results = (outs Replay_MatF32:$delta);
+  let assemblyFormat = "$scores `,` $y `,` $v `,` $beta attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,45 @@
+//===- Layout.h - Digit layouts, as a C++ value -----------------*- C++ -*-===//
+//
+// The value form of #tile.layout: see LayoutAttr for the meaning.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Tile/TileDialect.h"
+
+namespace replayssm::tile {
+
+enum class Owner { Reg, Lane, Warp };
+
+struct Factor {
+  Owner owner = Owner::Reg;
+  int64_t size = 1;
+  int64_t stride = 1;
+  bool operator==(const Factor &) const = default;
+};
+
+struct Layout {
+  llvm::SmallVector<llvm::SmallVector<Factor, 4>, 2> dims;
+
+  Layout() = default;
+  explicit Layout(LayoutAttr attr) : Layout(attr.getFactors(), attr.getCounts()) {}
+  Layout(llvm::ArrayRef<int64_t> factors, llvm::ArrayRef<int64_t> counts);
+  void flatten(llvm::SmallVectorImpl<int64_t> &factors, llvm::SmallVectorImpl<int64_t> &counts) const;
+  LayoutAttr toAttr(mlir::MLIRContext *context) const;
+  llvm::LogicalResult verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+  bool operator==(const Layout &) const = default;
+
+  /// The layout of a tile, or none before layouts are assigned.
+  static std::optional<Layout> of(mlir::Type type);
+
+  int64_t extent(unsigned dim) const;        ///< Padded extent.
+  int64_t numRegs() const;                   ///< Elements per thread.
+  int64_t covered(Owner owner) const;        ///< Product of this owner's sizes.
+  bool dimHas(unsigned dim, Owner owner) const;
+  /// Coordinate along `dim` that comes from register `reg` alone.
+  int64_t regCoord(unsigned dim, int64_t reg) const;
+  /// Lane bits that no factor names: threads that differ only there hold copies.
+  int64_t freeLaneMask() const;
+};
+
+} // namespace replayssm::tile

@@ -1,0 +1,78 @@
+//===- TileDialect.cpp - Attributes, types, registration ------------------===//
+#include "dialects/Tile/TileDialect.h"
+#include "dialects/Tile/Layout.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace replayssm::tile;
+
+#include "dialects/Tile/TileDialect.cpp.inc"
+#include "dialects/Tile/TileEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.cpp.inc"
+
+void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Tile/TileTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/TileOps.cpp.inc"
+      >();
+}
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  Layout layout;
+  auto parseFactor = [&]() -> ParseResult {
+    StringRef word;
+    SMLoc loc = parser.getCurrentLocation();
+    Factor factor;
+    if (parser.parseKeyword(&word) || parser.parseColon() ||
+        parser.parseInteger(factor.stride))
+      return failure();
+    static const StringRef owners = "rlw";
+    size_t owner = owners.find(word.front());
+    if (owner == StringRef::npos || word.drop_front().getAsInteger(10, factor.size))
+      return parser.emitError(loc) << "expected a factor like r4, l8 or w2 but got '" << word << "'";
+    factor.owner = static_cast<Owner>(owner);
+    layout.dims.back().push_back(factor);
+    return success();
+  };
+  auto parseDim = [&]() -> ParseResult {
+    layout.dims.emplace_back();
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseFactor);
+  };
+  if (parser.parseLess() || parser.parseCommaSeparatedList(parseDim) || parser.parseGreater())
+    return {};
+  SmallVector<int64_t> factors, counts;
+  layout.flatten(factors, counts);
+  return getChecked([&] { return parser.emitError(parser.getNameLoc()); },
+                    parser.getContext(), factors, counts);
+}
+
+void LayoutAttr::print(AsmPrinter &printer) const {
+  Layout layout(*this);
+  printer << "<";
+  llvm::interleaveComma(layout.dims, printer, [&](const auto &dim) {
+    printer << "[";
+    llvm::interleaveComma(dim, printer, [&](Factor f) {
+      printer << "rlw"[static_cast<int>(f.owner)] << f.size << ":" << f.stride;
+    });
+    printer << "]";
+  });
+  printer << ">";
+}
+
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> factors, ArrayRef<int64_t> counts) {
+  return Layout(factors, counts).verify(emitError);
+}

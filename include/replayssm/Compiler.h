@@ -1,0 +1,48 @@
+//===- Compiler.h - From a recurrence to device code ------------*- C++ -*-===//
+#pragma once
+
+#include "replayssm/KernelSpec.h"
+#include "replayssm/Manifest.h"
+#include "replayssm/Status.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace replayssm {
+
+/// What `compile` returns in CompiledModule::code.
+enum class Emit { MLIR, LLVM, PTX, Cubin };
+
+struct CompileOptions {
+  std::string target = "sm_90a"; ///< sm_90, sm_90a, sm_100a or sm_100f.
+  Emit emit = Emit::PTX;
+  /// With Emit::MLIR: import, derive, fuse, schedule, tile or gpu. Empty = gpu.
+  std::string stopAfter;
+  /// Overrides fields of #replay.tiling, for example "bv=64,warps=8,copy=bulk".
+  std::string tiling;
+  bool verifyEach = false; ///< Run the verifier after every pass.
+};
+
+struct CompiledModule {
+  std::string code; ///< Text, or the bytes of a cubin.
+  std::string target;
+  std::vector<KernelManifest> kernels; ///< Filled for LLVM, PTX and Cubin.
+};
+
+/// Compiles every replay.kernel (or lower-level kernel) of an MLIR file.
+/// Thread-safe: each call uses a context of its own. Diagnostics of the
+/// compiler are returned in the Status message, one per line.
+RSSM_API Result<CompiledModule> compileSource(std::string_view mlir,
+                                              std::string_view fileName,
+                                              const CompileOptions &options);
+/// Compiles the kernel of one spec.
+RSSM_API Result<CompiledModule> compileSpec(const KernelSpec &spec,
+                                            const CompileOptions &options);
+/// The .mlir text (layer and kernel request) that `spec` stands for.
+RSSM_API Result<std::string> importSpec(const KernelSpec &spec);
+
+/// `main` of replayssm-opt.
+RSSM_API int optMain(int argc, char **argv);
+
+} // namespace replayssm

@@ -1,0 +1,59 @@
+//===- KernelSpec.h - What one kernel computes ------------------*- C++ -*-===//
+//
+// The textual form is a comma-separated list of key=value, for example
+//   rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16,gate=softplus,
+//   beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0
+// docs/spec.md lists every key, its values and its default.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "replayssm/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace replayssm {
+
+enum class Rule { GDN, KDA };
+enum class Phase { Packed, Replay, Cursors };
+enum class DType { F32, BF16, F16 };
+enum class NullRow { LT0, LE0 };
+
+RSSM_API const char *name(Rule);
+RSSM_API const char *name(Phase);
+RSSM_API const char *name(DType);
+RSSM_API const char *name(NullRow);
+
+/// One kernel. Values that first light does not support are refused by the
+/// parser with a diagnostic that lists what is supported, so a KernelSpec that
+/// validates can be compiled.
+struct KernelSpec {
+  Rule rule = Rule::GDN;
+  Phase phase = Phase::Replay;
+  int64_t H = 0;   ///< query/key heads
+  int64_t HV = 0;  ///< value heads, HV % H == 0
+  int64_t K = 0;   ///< key dim, multiple of 8, 8..256
+  int64_t V = 0;   ///< value dim, multiple of 8, 8..256
+  int64_t L = 16;  ///< ring length, 1..64 (packed: none)
+  DType io = DType::BF16;     ///< q, k, v, a, b, out
+  DType state = DType::F32;   ///< checkpoint
+  NullRow null = NullRow::LT0;
+  double eps = 1e-6;          ///< of the q/k norm
+  double scale = 0;           ///< of q; 0 = K^-0.5
+
+  double effectiveScale() const;
+  int64_t gateDim() const { return rule == Rule::GDN ? 1 : K; }
+  bool operator==(const KernelSpec &) const = default;
+};
+
+/// Parses and validates. Missing keys without a default, unknown keys and
+/// values outside their range are InvalidArgument; values of docs/spec.md that
+/// this version cannot compile are Unsupported.
+RSSM_API Result<KernelSpec> parseKernelSpec(std::string_view text);
+RSSM_API Status validate(const KernelSpec &spec);
+/// Canonical text: every key, in the order of docs/spec.md; parses back equal.
+RSSM_API std::string print(const KernelSpec &spec);
+
+} // namespace replayssm

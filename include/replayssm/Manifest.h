@@ -1,0 +1,44 @@
+//===- Manifest.h - How a compiled kernel is launched -----------*- C++ -*-===//
+//
+// The compiler writes a manifest beside the code; the runtime launches by it.
+// Kernels take flat parameters, eight bytes each in `args` order.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "replayssm/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace replayssm {
+
+struct KernelArg {
+  enum class Kind {
+    Pointer, ///< Device address of `dtype` elements.
+    Stride,  ///< int64, in elements of the buffer that it belongs to.
+  };
+  std::string name;  ///< "state", "k_ring", "state_stride", ...
+  Kind kind = Kind::Pointer;
+  std::string dtype; ///< "f32", "bf16", "f16", "i32", "i8"; "i64" for strides.
+  bool operator==(const KernelArg &) const = default;
+};
+
+struct KernelManifest {
+  std::string name;          ///< Symbol in the module.
+  std::string spec;          ///< Canonical KernelSpec, empty for a kernel without one.
+  uint32_t threads = 0;      ///< Block size (x).
+  uint32_t blocksPerRow = 0; ///< Grid x; grid y = launched rows.
+  uint32_t sharedBytes = 0;  ///< Dynamic shared memory per block.
+  std::vector<KernelArg> args;
+  /// Text of each access and call site ("tile.load at file:line:col"), by id.
+  std::vector<std::string> sites;
+  bool operator==(const KernelManifest &) const = default;
+};
+
+RSSM_API std::string toJson(const KernelManifest &manifest);
+RSSM_API Result<KernelManifest> manifestFromJson(std::string_view json);
+
+} // namespace replayssm
