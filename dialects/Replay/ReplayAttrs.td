@@ -13,7 +13,7 @@ class Replay_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 class Replay_EnumAttr<EnumAttrInfo e, string m> : EnumAttr<Replay_Dialect, e, m> {
-  let assemblyFormat = "`<` $value `>`";
+  let assemblyFormat = "$value";
 }
 
 def Replay_KindEnum : Replay_Enum<"Kind", "which kernel is derived; erased by fuse", [

@@ -18,6 +18,7 @@ LogicalResult DeltaOp::verify() { return success(); }
 LogicalResult KernelOp::verify() { return success(); }
 LogicalResult LoadTokenOp::verify() { return success(); }
 LogicalResult LoadParamOp::verify() { return success(); }
+LogicalResult AppendOp::verify() { return success(); }
 LogicalResult ReadOp::verify() { return success(); }
 LogicalResult RingWeightsOp::verify() { return success(); }
 LogicalResult RingReadOp::verify() { return success(); }
