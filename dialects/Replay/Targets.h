@@ -1,0 +1,52 @@
+//===- Targets.h - The one table of chip facts ------------------*- C++ -*-===//
+//
+// Plain C++: used by the scheduler's cost model and by code generation alike.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "replayssm/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace replayssm {
+
+/// What one chip offers. Bandwidths are measured streams of a whole kernel
+/// (not data-sheet peaks), in 1e9 bytes per second.
+struct TargetFacts {
+  const char *name;        ///< As given to --target, and the chip of LLVM.
+  const char *ptxFeature;  ///< Pins the PTX ISA version, for example "+ptx80".
+  unsigned ptxVersion;     ///< The same, major * 10 + minor.
+  int computeMajor, computeMinor;
+  bool familyOnly;         ///< Code runs on this chip or family only ("a", "f").
+
+  unsigned multiprocessors;
+  unsigned maxThreadsPerBlock;
+  unsigned maxThreadsPerMultiprocessor;
+  unsigned maxBlocksPerMultiprocessor;
+  unsigned registersPerMultiprocessor;
+  unsigned maxRegistersPerThread;
+  uint64_t sharedBytesPerMultiprocessor;
+  uint64_t sharedBytesPerBlock;    ///< Largest dynamic size, opt-in.
+  uint64_t reservedSharedBytes;    ///< Taken by the system in each block.
+  uint64_t l2Bytes;
+
+  double readGBps;         ///< Read-only stream.
+  double inPlaceGBps;      ///< Read plus write of the same lines, both counted.
+  double clockGHz;         ///< Boost clock under load.
+  double launchMicroseconds; ///< An empty kernel inside a graph.
+  unsigned fmaPerClock;    ///< f32 FMA lanes of one multiprocessor.
+
+  unsigned maxAccessBytes; ///< Widest global access of one thread.
+};
+
+/// The facts of `name`; null when the target is unknown.
+const TargetFacts *findTarget(std::string_view name);
+/// The same; the error lists the known targets.
+Result<const TargetFacts *> lookupTarget(std::string_view name);
+/// "sm_90, sm_90a, sm_100a, sm_100f".
+std::string knownTargets();
+
+} // namespace replayssm
