@@ -7,18 +7,24 @@
 #pragma once
 
 #include "replayssm/Runtime.h"
+#include "runtime/LaunchArgs.h"
 #include "runtime/host/HostABI.h"
 
 namespace replayssm::rt {
 
-/// A loaded kernel; each backend derives its own.
+/// A loaded kernel; each backend derives its own. It may outlive neither its
+/// backend nor, on the GPU, be destroyed while another thread uses the backend.
 class KernelImpl {
 public:
-  explicit KernelImpl(KernelManifest manifest) : manifest(std::move(manifest)) {}
+  explicit KernelImpl(KernelManifest manifest)
+      : manifest(std::move(manifest)), argRules(rt::argRules(this->manifest)) {}
   virtual ~KernelImpl() = default;
-  KernelManifest manifest;
+  const KernelManifest manifest;
+  const std::vector<ArgRule> argRules;
 };
 
+/// Callers have checked sizes, ranges and arguments (Runtime.cpp): a backend
+/// only meets launches of >= 1 row and copies inside one buffer.
 class Backend {
 public:
   virtual ~Backend() = default;

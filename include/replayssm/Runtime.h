@@ -83,6 +83,7 @@ public:
 
   uint64_t address() const { return address_; }
   uint64_t bytes() const { return bytes_; }
+  /// Copies wait for everything before them on the device, and return when done.
   Status copyIn(const void *host, uint64_t bytes, uint64_t offset = 0);
   Status copyOut(void *host, uint64_t bytes, uint64_t offset = 0) const;
 
@@ -117,6 +118,8 @@ private:
   std::unique_ptr<rt::KernelImpl> impl_;
 };
 
+/// Recorded launches. Keeps the code of its kernels loaded; the buffers that
+/// they were given stay the caller's and must outlive every replay.
 class RSSM_API Graph {
 public:
   Graph(std::shared_ptr<rt::Backend> backend, void *handle);
@@ -127,6 +130,7 @@ public:
   void *handle() const { return handle_; }
 
 private:
+  friend class Device;
   std::shared_ptr<rt::Backend> backend_;
   void *handle_ = nullptr;
 };

@@ -1,0 +1,137 @@
+//===- LaunchArgs.cpp - What a launch may be given ------------------------===//
+#include "runtime/LaunchArgs.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace replayssm;
+using namespace replayssm::rt;
+
+namespace {
+
+constexpr std::string_view strideSuffix = "_stride";
+
+Status invalid(std::string message) {
+  return {StatusCode::InvalidArgument, std::move(message)};
+}
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+/// Buffers that kernels move in 16-byte pieces: base address and stride are
+/// multiples of 16 bytes. All others are aligned to their element.
+bool isWide(std::string_view buffer) {
+  return buffer == "state" || buffer == "k_ring" || buffer == "d_ring" ||
+         buffer == "mixed_qkv";
+}
+
+/// The pointer that a stride belongs to; null if there is none.
+const KernelArg *strideOwner(const KernelManifest &manifest, const KernelArg &stride) {
+  std::string_view name = stride.name;
+  if (!name.ends_with(strideSuffix))
+    return nullptr;
+  name.remove_suffix(strideSuffix.size());
+  for (const KernelArg &arg : manifest.args)
+    if (arg.kind == KernelArg::Kind::Pointer && arg.name == name)
+      return &arg;
+  return nullptr;
+}
+
+} // namespace
+
+uint64_t rt::dtypeBytes(std::string_view dtype) {
+  if (dtype == "i8")
+    return 1;
+  if (dtype == "bf16" || dtype == "f16")
+    return 2;
+  if (dtype == "f32" || dtype == "i32")
+    return 4;
+  if (dtype == "i64")
+    return 8;
+  return 0;
+}
+
+std::vector<ArgRule> rt::argRules(const KernelManifest &manifest) {
+  std::vector<ArgRule> rules;
+  rules.reserve(manifest.args.size());
+  for (const KernelArg &arg : manifest.args) {
+    bool pointer = arg.kind == KernelArg::Kind::Pointer;
+    const KernelArg *buffer = pointer ? &arg : strideOwner(manifest, arg);
+    ArgRule rule;
+    rule.nullable = !pointer;
+    if (buffer) {
+      uint64_t elementBytes = std::max<uint64_t>(dtypeBytes(buffer->dtype), 1);
+      rule.scale = pointer ? 1 : elementBytes;
+      rule.align = isWide(buffer->name) ? 16 : elementBytes;
+    }
+    rules.push_back(rule);
+  }
+  return rules;
+}
+
+Status rt::checkManifest(const KernelManifest &manifest) {
+  if (manifest.name.empty())
+    return invalid("manifest: expected a kernel name");
+  std::string where = "manifest of '" + manifest.name + "': ";
+  if (manifest.threads == 0 || manifest.threads > maxThreads)
+    return invalid(where + "expected 1 to " + std::to_string(maxThreads) + " threads but got " +
+                   std::to_string(manifest.threads));
+  if (manifest.blocksPerRow == 0 || manifest.blocksPerRow > INT32_MAX)
+    return invalid(where + "expected 1 to " + std::to_string(INT32_MAX) +
+                   " blocks per row but got " + std::to_string(manifest.blocksPerRow));
+  bool strides = false;
+  for (size_t i = 0; i < manifest.args.size(); ++i) {
+    const KernelArg &arg = manifest.args[i];
+    std::string what = where + "argument '" + arg.name + "': ";
+    for (size_t j = 0; j < i; ++j)
+      if (manifest.args[j].name == arg.name)
+        return invalid(what + "expected distinct names but got this one twice");
+    if (arg.kind == KernelArg::Kind::Stride) {
+      strides = true;
+      if (arg.dtype != "i64")
+        return invalid(what + "expected dtype i64 of a stride but got '" + arg.dtype + "'");
+      if (!strideOwner(manifest, arg))
+        return invalid(what + "expected the name of a pointer argument followed by '_stride'");
+      continue;
+    }
+    if (strides)
+      return invalid(what + "expected all pointers before all strides");
+    if (dtypeBytes(arg.dtype) == 0)
+      return invalid(what + "expected dtype f32, bf16, f16, i64, i32 or i8 but got '" +
+                     arg.dtype + "'");
+  }
+  return Status::ok();
+}
+
+Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
+                       const std::vector<uint64_t> &args, uint32_t rows) {
+  auto where = [&] { return "launch of '" + manifest.name + "': "; };
+  if (args.size() != rules.size())
+    return invalid(where() + "expected " + std::to_string(rules.size()) +
+                   " arguments but got " + std::to_string(args.size()));
+  if (rows > maxRows)
+    return invalid(where() + "expected at most " + std::to_string(maxRows) + " rows but got " +
+                   std::to_string(rows));
+  if (rows == 0)
+    return Status::ok();
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ArgRule &rule = rules[i];
+    const KernelArg &arg = manifest.args[i];
+    if (args[i] == 0 && !rule.nullable)
+      return invalid(where() + "expected a device address for argument '" + arg.name +
+                     "' but got null");
+    if ((args[i] * rule.scale) % rule.align == 0)
+      continue;
+    if (arg.kind == KernelArg::Kind::Pointer)
+      return invalid(where() + "expected argument '" + arg.name + "' to be a multiple of " +
+                     std::to_string(rule.align) + " bytes but got " + hex(args[i]));
+    return invalid(where() + "expected argument '" + arg.name + "' to be a multiple of " +
+                   std::to_string(rule.align / rule.scale) + " elements (" +
+                   std::to_string(rule.align) + " bytes) but got " +
+                   std::to_string(static_cast<int64_t>(args[i])));
+  }
+  return Status::ok();
+}

@@ -1,0 +1,196 @@
+//===- Runtime.cpp - Devices, buffers, kernels over a backend -------------===//
+//
+// The public handles: they check what every device would have to check and
+// leave the rest to the backend.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/Backend.h"
+
+using namespace replayssm;
+using rt::Backend;
+
+namespace {
+Status invalid(std::string message) {
+  return {StatusCode::InvalidArgument, std::move(message)};
+}
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Device
+//===----------------------------------------------------------------------===//
+
+Result<Device> Device::openCuda(int ordinal) {
+  if (ordinal < 0)
+    return invalid("expected a device ordinal of at least 0 but got " + std::to_string(ordinal));
+  Result<std::shared_ptr<Backend>> backend = rt::openCudaBackend(ordinal);
+  if (!backend)
+    return backend.status();
+  return Device(backend.take());
+}
+
+Device Device::openHost(const HostOptions &options) {
+  return Device(rt::openHostBackend(options));
+}
+
+bool Device::isHost() const { return backend_->isHost(); }
+std::string Device::name() const { return backend_->name(); }
+std::string Device::target() const { return backend_->target(); }
+uint64_t Device::l2Bytes() const { return backend_->l2Bytes(); }
+uint32_t Device::multiprocessors() const { return backend_->multiprocessors(); }
+
+Result<Buffer> Device::allocate(uint64_t bytes) {
+  if (bytes == 0)
+    return invalid("expected a buffer of at least 1 byte but got 0");
+  Result<uint64_t> address = backend_->allocate(bytes);
+  if (!address)
+    return address.status();
+  return Buffer(backend_, *address, bytes);
+}
+
+Result<Kernel> Device::loadKernel(std::string_view code, const KernelManifest &manifest) {
+  RSSM_RETURN_IF_ERROR(rt::checkManifest(manifest));
+  if (code.empty())
+    return invalid("expected code for kernel '" + manifest.name + "' but got none");
+  Result<std::unique_ptr<rt::KernelImpl>> impl = backend_->loadKernel(code, manifest);
+  if (!impl)
+    return impl.status();
+  return Kernel(backend_, impl.take());
+}
+
+Status Device::synchronize() { return backend_->synchronize(); }
+
+HostOptions &Device::hostOptions() {
+  if (HostOptions *options = backend_->hostOptions())
+    return *options;
+  // A GPU has none: what is written here has no effect.
+  static thread_local HostOptions ignored;
+  return ignored;
+}
+
+Status Device::beginCapture() { return backend_->beginCapture(); }
+
+Result<Graph> Device::endCapture() {
+  Result<void *> handle = backend_->endCapture();
+  if (!handle)
+    return handle.status();
+  return Graph(backend_, *handle);
+}
+
+Result<double> Device::timeGraph(Graph &graph) {
+  if (!graph.handle_)
+    return invalid("expected a graph but got one that was moved from");
+  if (graph.backend_ != backend_)
+    return invalid("expected a graph captured on this device but got another device's");
+  return backend_->timeGraph(graph.handle_);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffer
+//===----------------------------------------------------------------------===//
+
+Buffer::Buffer(std::shared_ptr<Backend> backend, uint64_t address, uint64_t bytes)
+    : backend_(std::move(backend)), address_(address), bytes_(bytes) {}
+
+Buffer::Buffer(Buffer &&other) noexcept
+    : backend_(std::move(other.backend_)), address_(std::exchange(other.address_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Buffer &Buffer::operator=(Buffer &&other) noexcept {
+  Buffer old(std::move(other));
+  std::swap(backend_, old.backend_);
+  std::swap(address_, old.address_);
+  std::swap(bytes_, old.bytes_);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  if (backend_)
+    backend_->free(address_);
+}
+
+static Status checkCopy(const char *what, const void *host, uint64_t bytes, uint64_t offset,
+                        uint64_t size) {
+  if (offset > size || bytes > size - offset)
+    return invalid(std::string(what) + " of " + std::to_string(bytes) + " bytes at offset " +
+                   std::to_string(offset) + ": expected it inside the buffer of " +
+                   std::to_string(size) + " bytes");
+  if (!host && bytes)
+    return invalid(std::string(what) + " of " + std::to_string(bytes) +
+                   " bytes: expected a host address but got null");
+  return Status::ok();
+}
+
+Status Buffer::copyIn(const void *host, uint64_t bytes, uint64_t offset) {
+  RSSM_RETURN_IF_ERROR(checkCopy("copy into a buffer", host, bytes, offset, bytes_));
+  return bytes ? backend_->copyIn(address_ + offset, host, bytes) : Status::ok();
+}
+
+Status Buffer::copyOut(void *host, uint64_t bytes, uint64_t offset) const {
+  RSSM_RETURN_IF_ERROR(checkCopy("copy out of a buffer", host, bytes, offset, bytes_));
+  return bytes ? backend_->copyOut(host, address_ + offset, bytes) : Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+Kernel::Kernel(std::shared_ptr<Backend> backend, std::unique_ptr<rt::KernelImpl> impl)
+    : backend_(std::move(backend)), impl_(std::move(impl)) {}
+
+Kernel::Kernel(Kernel &&) noexcept = default;
+
+// The old code goes before the backend that loaded it.
+Kernel &Kernel::operator=(Kernel &&other) noexcept {
+  Kernel old(std::move(other));
+  std::swap(backend_, old.backend_);
+  std::swap(impl_, old.impl_);
+  return *this;
+}
+
+Kernel::~Kernel() = default;
+
+const KernelManifest &Kernel::manifest() const {
+  assert(impl_ && "the kernel was moved from");
+  return impl_->manifest;
+}
+
+Result<KernelResources> Kernel::resources() const {
+  if (!impl_)
+    return invalid("expected a kernel but got one that was moved from");
+  return backend_->resources(*impl_);
+}
+
+Status Kernel::launch(const std::vector<uint64_t> &args, uint32_t rows) {
+  if (!impl_)
+    return invalid("expected a kernel but got one that was moved from");
+  RSSM_RETURN_IF_ERROR(rt::checkLaunch(impl_->manifest, impl_->argRules, args, rows));
+  return rows ? backend_->launch(*impl_, args.data(), rows) : Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Graph
+//===----------------------------------------------------------------------===//
+
+Graph::Graph(std::shared_ptr<Backend> backend, void *handle)
+    : backend_(std::move(backend)), handle_(handle) {}
+
+Graph::Graph(Graph &&other) noexcept
+    : backend_(std::move(other.backend_)), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Graph &Graph::operator=(Graph &&other) noexcept {
+  Graph old(std::move(other));
+  std::swap(backend_, old.backend_);
+  std::swap(handle_, old.handle_);
+  return *this;
+}
+
+Graph::~Graph() {
+  if (handle_)
+    backend_->destroyGraph(handle_);
+}
+
+Status Graph::replay() {
+  if (!handle_)
+    return invalid("expected a graph but got one that was moved from");
+  return backend_->replay(handle_);
+}
