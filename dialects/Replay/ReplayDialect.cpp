@@ -89,3 +89,29 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected unroll in 1..16 but got " << unroll;
   return success();
 }
+
+LogicalResult StateType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t V, int64_t K, Type dtype) {
+  if (V < 1 || K < 1)
+    return emitError() << "expected positive state dimensions but got " << V
+                       << " and " << K;
+  if (!dtype.isF32() && !dtype.isBF16())
+    return emitError() << "expected state dtype f32 or bf16 but got " << dtype;
+  return success();
+}
+
+int64_t RecordsType::getFieldWidth(StringRef name, int64_t keyDim,
+                                   int64_t valueDim) const {
+  FieldAttr field = getRing().getField(name);
+  if (!field)
+    return 0;
+  switch (field.getDim()) {
+  case FieldDim::One:
+    return 1;
+  case FieldDim::K:
+    return keyDim;
+  case FieldDim::V:
+    return valueDim;
+  }
+  llvm_unreachable("unknown field dimension");
+}

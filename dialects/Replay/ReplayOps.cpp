@@ -1,5 +1,5 @@
-//===- ReplayOps.cpp - Verifiers ------------------------------------------===//
-#include "dialects/Replay/ReplayDialect.h"
+//===- ReplayOps.cpp - Op classes; verifiers of kernels -------------------===//
+#include "dialects/Replay/Checks.h"
 
 #include "mlir/IR/OpImplementation.h"
 
@@ -9,18 +9,177 @@ using namespace replayssm::replay;
 #define GET_OP_CLASSES
 #include "dialects/Replay/ReplayOps.cpp.inc"
 
-LogicalResult LayerOp::verify() { return success(); }
-LogicalResult GateOp::verify() { return success(); }
-LogicalResult BetaOp::verify() { return success(); }
-LogicalResult L2NormOp::verify() { return success(); }
-LogicalResult RnormOp::verify() { return success(); }
-LogicalResult DeltaOp::verify() { return success(); }
-LogicalResult KernelOp::verify() { return success(); }
-LogicalResult LoadTokenOp::verify() { return success(); }
-LogicalResult LoadParamOp::verify() { return success(); }
-LogicalResult AppendOp::verify() { return success(); }
-LogicalResult ReadOp::verify() { return success(); }
-LogicalResult RingWeightsOp::verify() { return success(); }
-LogicalResult RingReadOp::verify() { return success(); }
-LogicalResult ScoresOp::verify() { return success(); }
-LogicalResult UtSolveOp::verify() { return success(); }
+/// The kernel around `op`, which gives head dimensions and the ring format.
+static FailureOr<KernelOp> expectKernel(Operation *op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (!kernel)
+    return op->emitOpError("expected to be inside a replay.kernel");
+  if (!kernel.getShapeAttr())
+    return op->emitOpError("expected a replay.kernel with a shape around it");
+  return kernel;
+}
+
+static FailureOr<KernelOp> expectRingKernel(Operation *op) {
+  FailureOr<KernelOp> kernel = expectKernel(op);
+  if (succeeded(kernel) && !kernel->getRingAttr())
+    return op->emitOpError("expected a replay.kernel with a ring around it");
+  return kernel;
+}
+
+static int64_t windowRows(KernelOp kernel) {
+  return static_cast<int64_t>(kernel.getWindow().value_or(1));
+}
+
+static LogicalResult expectState(Operation *op, KernelOp kernel, StateType type) {
+  ShapeAttr shape = kernel.getShapeAttr();
+  if (type.getV() == shape.getV() && type.getK() == shape.getK())
+    return success();
+  return op->emitOpError() << "expected a state of " << shape.getV() << "x" << shape.getK()
+                           << " as in the kernel's shape but got " << type.getV() << "x"
+                           << type.getK();
+}
+
+LogicalResult KernelOp::verify() {
+  if (getOfAttr() && !getKindAttr())
+    return emitOpError("expected kind packed, replay, cursors or window beside 'of'");
+  if (getKindAttr() && !getOfAttr())
+    return emitOpError("expected 'of' beside kind");
+  if (!getBody().empty() && !getBody().hasOneBlock())
+    return emitOpError() << "expected a body of one block but got "
+                         << llvm::range_size(getBody());
+  if (getWindow() && static_cast<int64_t>(*getWindow()) < 1)
+    return emitOpError() << "expected a window >= 1 but got "
+                         << static_cast<int64_t>(*getWindow());
+  if (getOfAttr())
+    return success();
+  if (getBody().empty() || getBody().front().empty())
+    return emitOpError("expected a body, or 'of' and a kind to derive it from");
+  if (!getShapeAttr())
+    return emitOpError("expected a shape");
+  if (!getNullAttr())
+    return emitOpError("expected null lt0 or null le0");
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  Operation *row = nullptr;
+  WalkResult result = getBody().walk([&](Operation *op) {
+    if (isa<RowOp>(op)) {
+      if (row) {
+        InFlightDiagnostic diag = op->emitOpError("expected one replay.row in a kernel");
+        diag.attachNote(row->getLoc()) << "the first one is here";
+        return WalkResult::interrupt();
+      }
+      row = op;
+    }
+    // Every sum over K has the order that kred fixes.
+    if (isa<ReadOp, RingReadOp, ScoresOp, RnormOp, L2NormOp, DeltaOp>(op) && !getKredAttr()) {
+      op->emitOpError("expected kred on the kernel: it fixes the order of sums over K");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult RowOp::verify() { return success(succeeded(expectKernel(*this))); }
+
+LogicalResult CursorOp::verify() {
+  FailureOr<KernelOp> kernel = expectRingKernel(*this);
+  if (failed(kernel))
+    return failure();
+  if (static_cast<int64_t>(getLength()) != kernel->getRingAttr().getLength())
+    return emitOpError() << "expected the ring's length "
+                         << kernel->getRingAttr().getLength() << " but got " << getLength();
+  return success();
+}
+
+LogicalResult LoadStateOp::verify() {
+  FailureOr<KernelOp> kernel = expectKernel(*this);
+  return failed(kernel) ? failure() : expectState(*this, *kernel, getState().getType());
+}
+
+LogicalResult StoreStateOp::verify() {
+  FailureOr<KernelOp> kernel = expectKernel(*this);
+  return failed(kernel) ? failure() : expectState(*this, *kernel, getState().getType());
+}
+
+LogicalResult LoadRingOp::verify() {
+  FailureOr<KernelOp> kernel = expectRingKernel(*this);
+  if (failed(kernel))
+    return failure();
+  if (getRecords().getType().getRing() != kernel->getRingAttr())
+    return emitOpError() << "expected records of the kernel's ring " << kernel->getRingAttr()
+                         << " but got " << getRecords().getType().getRing();
+  return success();
+}
+
+LogicalResult LoadTokenOp::verify() {
+  FailureOr<KernelOp> kernel = expectKernel(*this);
+  if (failed(kernel))
+    return failure();
+  int64_t T = windowRows(*kernel), K = kernel->getShapeAttr().getK();
+  if (getName() == "q" || getName() == "k")
+    return expectShape(*this, getName(), getValue(), T, K);
+  if (getName() == "v")
+    return expectShape(*this, getName(), getValue(), T, kernel->getShapeAttr().getV());
+  if (getName() == "a")
+    return expectGate(*this, getName(), getValue(), T, K);
+  if (getName() == "b")
+    return expectShape(*this, getName(), getValue(), T, 1);
+  return emitOpError() << "expected q, k, v, a or b but got '" << getName() << "'";
+}
+
+LogicalResult LoadParamOp::verify() {
+  FailureOr<KernelOp> kernel = expectKernel(*this);
+  if (failed(kernel))
+    return failure();
+  if (getName() == "A_log")
+    return expectShape(*this, getName(), getValue(), 1, 1);
+  if (getName() == "dt_bias")
+    return expectGate(*this, getName(), getValue(), 1, kernel->getShapeAttr().getK());
+  return emitOpError() << "expected A_log or dt_bias but got '" << getName() << "'";
+}
+
+LogicalResult AppendOp::verify() {
+  FailureOr<KernelOp> kernel = expectRingKernel(*this);
+  if (failed(kernel))
+    return failure();
+  auto fields = getFields().getAsValueRange<StringAttr>();
+  size_t count = llvm::range_size(fields);
+  if (count != getValues().size())
+    return emitOpError() << "expected one value for each of " << count << " fields but got "
+                         << getValues().size();
+  RingAttr ring = kernel->getRingAttr();
+  auto records = RecordsType::get(getContext(), ring);
+  llvm::SmallDenseSet<StringRef> seen;
+  for (auto [name, value] : llvm::zip_equal(fields, getValues())) {
+    if (!ring.getField(name))
+      return emitOpError() << "expected a field of the kernel's ring but got '" << name << "'";
+    if (!seen.insert(name).second)
+      return emitOpError() << "expected each field once but got '" << name << "' twice";
+    int64_t width = records.getFieldWidth(name, kernel->getShapeAttr().getK(),
+                                          kernel->getShapeAttr().getV());
+    if (failed(expectShape(*this, "field '" + name + "'", cast<Mat>(value), 1, width)))
+      return failure();
+  }
+  // A record with a hole would be read back as garbage.
+  for (FieldAttr field : ring.getFields())
+    if (!seen.contains(field.getName()))
+      return emitOpError() << "expected every ring field but '" << field.getName()
+                           << "' is missing";
+  return success();
+}
+
+LogicalResult StoreOutOp::verify() {
+  FailureOr<KernelOp> kernel = expectKernel(*this);
+  if (failed(kernel))
+    return failure();
+  if (!getIo().isF32() && !getIo().isBF16() && !getIo().isF16())
+    return emitOpError() << "expected io dtype f32, bf16 or f16 but got " << getIo();
+  return expectShape(*this, "the output", getValue(), windowRows(*kernel),
+                     kernel->getShapeAttr().getV());
+}
+
+LogicalResult SetCursorOp::verify() { return success(succeeded(expectRingKernel(*this))); }
+

@@ -11,8 +11,10 @@ include "mlir/IR/RegionKindInterface.td"
 class Replay_Op<string mnemonic, list<Trait> traits = []>
     : Op<Replay_Dialect, mnemonic, traits>;
 
-def Replay_Mat : TensorRankOf<[F32, BF16, F16], [2]>;
-def Replay_MatF32 : TensorRankOf<[F32], [2]>;
+class Replay_StaticMat<list<Type> types, string name>
+    : ConfinedType<TensorRankOf<types, [2]>, [HasStaticShapePred], name, "::mlir::RankedTensorType">;
+def Replay_Mat : Replay_StaticMat<[F32, BF16, F16], "static rank-2 tensor of f32, bf16 or f16">;
+def Replay_MatF32 : Replay_StaticMat<[F32], "static rank-2 tensor of f32">;
 
 //===----------------------------------------------------------------------===//
 // The layer: what a user writes
@@ -104,30 +106,35 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Replay_RowOp : Replay_Op<"row", [Pure]> {
   let summary = "state slot and ring slot of this block's row; live unless the row is null";
   let results = (outs Index:$slot, Index:$ring, I1:$live);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 def Replay_CursorOp : Replay_Op<"cursor", [Pure]> {
   let summary = "wp = records held; flush = wp >= length - 1, or force_flush[row]";
   let arguments = (ins Index:$ring, I64Attr:$length);
   let results = (outs Index:$wp, I1:$flush);
   let assemblyFormat = "$ring `wrap` `(` $length `)` attr-dict";
+  let hasVerifier = 1;
 }
 def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
   let summary = "The checkpoint of one slot and this value head (virtual)";
   let arguments = (ins Index:$slot);
   let results = (outs Replay_StateType:$state);
   let assemblyFormat = "$slot attr-dict `:` type($state)";
+  let hasVerifier = 1;
 }
 def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure]> {
   let summary = "The records 0 .. valid-1 of one ring slot; others read as zero";
   let arguments = (ins Index:$ring, Index:$valid);
   let results = (outs Replay_RecordsType:$records);
   let assemblyFormat = "$ring `valid` `(` $valid `)` attr-dict `:` type($records)";
+  let hasVerifier = 1;
 }
 def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
   let summary = "q, k, v (slices of mixed_qkv), a or b of this row's tokens and head";
@@ -148,18 +155,21 @@ def Replay_ReplayOp : Replay_Op<"replay", [Pure, AllTypesMatch<["state", "result
   let arguments = (ins Replay_StateType:$state, Replay_RecordsType:$records);
   let results = (outs Replay_StateType:$result);
   let assemblyFormat = "$state `,` $records attr-dict `:` type($state) `,` type($records)";
+  let hasVerifier = 1;
 }
 def Replay_DecayOp : Replay_Op<"decay", [Pure, AllTypesMatch<["state", "result"]>]> {
   let summary = "S .* exp(g)";
   let arguments = (ins Replay_StateType:$state, Replay_MatF32:$g);
   let results = (outs Replay_StateType:$result);
   let assemblyFormat = "$state `,` $g attr-dict `:` type($state) `,` type($g)";
+  let hasVerifier = 1;
 }
 def Replay_Rank1Op : Replay_Op<"rank1", [Pure, AllTypesMatch<["state", "result"]>]> {
   let summary = "S + d k^T";
   let arguments = (ins Replay_StateType:$state, Replay_MatF32:$d, Replay_MatF32:$k);
   let results = (outs Replay_StateType:$result);
   let assemblyFormat = "$state `,` $d `,` $k attr-dict `:` type($state) `,` type($d) `,` type($k)";
+  let hasVerifier = 1;
 }
 def Replay_ReadOp : Replay_Op<"read", [Pure]> {
   let summary = "y = x S^T for each x: [T, K] -> [T, V]; all x of one op share one pass over the state";
@@ -172,6 +182,7 @@ def Replay_StoreStateOp : Replay_Op<"store_state"> {
   let summary = "Materialises a state into a slot, rounded to its dtype";
   let arguments = (ins Replay_StateType:$state, Index:$slot);
   let assemblyFormat = "$state `,` $slot attr-dict `:` type($state)";
+  let hasVerifier = 1;
 }
 def Replay_AppendOp : Replay_Op<"append"> {
   let summary = "Writes one record at position wp; each field once per head that owns it";
@@ -183,11 +194,13 @@ def Replay_StoreOutOp : Replay_Op<"store_out"> {
   let summary = "Writes the output rows of this value head, rounded to the io dtype";
   let arguments = (ins Replay_MatF32:$value, TypeAttr:$io);
   let assemblyFormat = "$value `as` $io attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 def Replay_SetCursorOp : Replay_Op<"set_cursor"> {
   let summary = "wp[ring] <- value";
   let arguments = (ins Index:$ring, Index:$value);
   let assemblyFormat = "$ring `,` $value attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,6 +234,13 @@ def Replay_ScoresOp : Replay_Op<"scores", [Pure]> {
   let arguments = (ins Replay_Mat:$x, Replay_Mat:$y, Optional<Replay_MatF32>:$g);
   let results = (outs Replay_MatF32:$scores);
   let assemblyFormat = "$x `,` $y (`gated` $g^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Replay_ApplyScoresOp : Replay_Op<"apply_scores", [Pure]> {
+  let summary = "o_i = sum_j P[i, j] D_j, j ascending";
+  let arguments = (ins Replay_MatF32:$scores, Replay_MatF32:$delta);
+  let results = (outs Replay_MatF32:$o);
+  let assemblyFormat = "$scores `,` $delta attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 def Replay_UtSolveOp : Replay_Op<"ut_solve", [Pure]> {

@@ -1,0 +1,191 @@
+//===- RecurrenceOps.cpp - Verifiers of layers, states and reads ----------===//
+#include "dialects/Replay/Checks.h"
+
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace replayssm::replay;
+
+/// Reads and updates need d, k and g; further fields are the kernel's own.
+static LogicalResult expectRecordFields(Operation *op, RecordsType records) {
+  for (StringRef name : {"d", "k", "g"})
+    if (!records.getRing().getField(name))
+      return op->emitOpError() << "expected ring field '" << name << "'";
+  return success();
+}
+
+static LogicalResult expectPositive(Operation *op, StringRef name, const APFloat &value) {
+  if (value.isFinite() && !value.isNegative() && !value.isZero())
+    return success();
+  return op->emitOpError() << "expected " << name << " > 0 but got " << value.convertToDouble();
+}
+
+//===----------------------------------------------------------------------===//
+// Layer
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerOp::verify() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != 8)
+    return emitOpError() << "expected 8 block arguments (state, q, k, v, a, b, A_log, "
+                            "dt_bias) but got "
+                         << block.getNumArguments();
+  int64_t K = getShape().getK(), V = getShape().getV();
+  auto state = dyn_cast<StateType>(block.getArgument(0).getType());
+  if (!state || state.getV() != V || state.getK() != K)
+    return emitOpError() << "expected argument 'state' to be !replay.state<" << V << ", " << K
+                         << ", ...> but got " << block.getArgument(0).getType();
+  auto aType = dyn_cast<RankedTensorType>(block.getArgument(4).getType());
+  int64_t gateDim = aType && aType.getRank() == 2 && aType.getDimSize(1) == K ? K : 1;
+  auto qType = dyn_cast<RankedTensorType>(block.getArgument(1).getType());
+  Type io = qType ? qType.getElementType() : Type();
+  if (!io || !(io.isF32() || io.isBF16() || io.isF16()))
+    return emitOpError() << "expected argument 'q' to be a tensor of f32, bf16 or f16 but got "
+                         << block.getArgument(1).getType();
+  Type f32 = Float32Type::get(getContext());
+  struct { StringRef name; int64_t cols; Type element; } const args[] = {
+      {"q", K, io}, {"k", K, io}, {"v", V, io}, {"a", gateDim, io},
+      {"b", 1, io}, {"A_log", 1, f32}, {"dt_bias", gateDim, f32}};
+  for (auto [index, arg] : llvm::enumerate(args)) {
+    auto expected = RankedTensorType::get({1, arg.cols}, arg.element);
+    if (block.getArgument(index + 1).getType() != expected)
+      return emitOpError() << "expected argument '" << arg.name << "' to be " << expected
+                           << " but got " << block.getArgument(index + 1).getType();
+  }
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return emitOpError("expected the body to end with replay.yield");
+  if (yield.getState().getType() != state)
+    return yield.emitOpError() << "expected the next state to be " << state << " but got "
+                               << yield.getState().getType();
+  return expectShape(yield, "output", yield.getOutput(), 1, V);
+}
+
+LogicalResult GateOp::verify() {
+  int64_t rows = rowsOf(getA()), gateDim = colsOf(getA());
+  if (failed(expectShape(*this, "A_log", getALog(), 1, 1)) ||
+      failed(expectShape(*this, "dt_bias", getDtBias(), 1, gateDim)))
+    return failure();
+  return expectShape(*this, "the result", getG(), rows, gateDim);
+}
+
+LogicalResult BetaOp::verify() {
+  if (failed(expectShape(*this, "b", getB(), rowsOf(getB()), 1)))
+    return failure();
+  return expectShape(*this, "the result", getBeta(), rowsOf(getB()), 1);
+}
+
+LogicalResult L2NormOp::verify() {
+  if (failed(expectPositive(*this, "eps", getEps())) ||
+      failed(expectPositive(*this, "scale", getScale())))
+    return failure();
+  return expectShape(*this, "the result", getY(), rowsOf(getX()), colsOf(getX()));
+}
+
+LogicalResult RnormOp::verify() {
+  if (failed(expectPositive(*this, "eps", getEps())) ||
+      failed(expectPositive(*this, "scale", getScale())))
+    return failure();
+  return expectShape(*this, "the result", getR(), rowsOf(getX()), 1);
+}
+
+LogicalResult DeltaOp::verify() {
+  int64_t T = rowsOf(getQ());
+  int64_t K = getState().getType().getK(), V = getState().getType().getV();
+  if (failed(expectShape(*this, "q", getQ(), T, K)) ||
+      failed(expectShape(*this, "k", getK(), T, K)) ||
+      failed(expectShape(*this, "v", getV(), T, V)) ||
+      failed(expectGate(*this, "g", getG(), T, K)) ||
+      failed(expectShape(*this, "beta", getBeta(), T, 1)) ||
+      failed(expectShape(*this, "o", getO(), T, V)))
+    return failure();
+  return expectShape(*this, "d", getD(), T, V);
+}
+
+//===----------------------------------------------------------------------===//
+// Virtual states and their reads
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReplayOp::verify() { return expectRecordFields(*this, getRecords().getType()); }
+
+LogicalResult DecayOp::verify() {
+  return expectGate(*this, "g", getG(), 1, getState().getType().getK());
+}
+
+LogicalResult Rank1Op::verify() {
+  if (failed(expectShape(*this, "d", getD(), 1, getState().getType().getV())))
+    return failure();
+  return expectShape(*this, "k", getK(), 1, getState().getType().getK());
+}
+
+static LogicalResult verifyReads(Operation *op, OperandRange xs, ResultRange ys,
+                                 int64_t keyDim, int64_t valueDim) {
+  if (xs.empty())
+    return op->emitOpError("expected at least one operand to read with");
+  if (xs.size() != ys.size())
+    return op->emitOpError() << "expected one result per operand but got " << xs.size()
+                             << " operands and " << ys.size() << " results";
+  for (auto [x, y] : llvm::zip_equal(xs, ys)) {
+    auto xMat = cast<Mat>(x);
+    int64_t K = keyDim ? keyDim : colsOf(xMat);
+    int64_t V = valueDim ? valueDim : colsOf(cast<Mat>(Value(y)));
+    if (failed(expectShape(op, "the operand", xMat, rowsOf(xMat), K)) ||
+        failed(expectShape(op, "the result", cast<Mat>(Value(y)), rowsOf(xMat), V)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ReadOp::verify() {
+  StateType state = getState().getType();
+  return verifyReads(*this, getXs(), getYs(), state.getK(), state.getV());
+}
+
+LogicalResult RingWeightsOp::verify() {
+  if (failed(expectRecordFields(*this, getRecords().getType())))
+    return failure();
+  RecordsType records = getRecords().getType();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
+  int64_t gateDim = shape ? records.getFieldWidth("g", shape.getK(), shape.getV()) : colsOf(getW());
+  if (failed(expectShape(*this, "w", getW(), records.getRing().getLength(), gateDim)))
+    return failure();
+  return expectShape(*this, "tot", getTot(), 1, gateDim);
+}
+
+LogicalResult RingReadOp::verify() {
+  RecordsType records = getRecords().getType();
+  if (failed(expectRecordFields(*this, records)))
+    return failure();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
+  int64_t K = shape ? shape.getK() : 0, V = shape ? shape.getV() : 0;
+  int64_t gateDim = shape ? records.getFieldWidth("g", K, V) : colsOf(getW());
+  if (failed(expectShape(*this, "w", getW(), records.getRing().getLength(), gateDim)))
+    return failure();
+  return verifyReads(*this, getXs(), getYs(), K, V);
+}
+
+LogicalResult ScoresOp::verify() {
+  int64_t rows = rowsOf(getX()), K = colsOf(getX());
+  if (failed(expectShape(*this, "y", getY(), getG() ? rows : rowsOf(getY()), K)) ||
+      (getG() && failed(expectGate(*this, "g", getG(), rows, K))))
+    return failure();
+  return expectShape(*this, "the result", getScores(), rows, rowsOf(getY()));
+}
+
+LogicalResult ApplyScoresOp::verify() {
+  int64_t rows = rowsOf(getScores());
+  if (failed(expectShape(*this, "the delta", getDelta(), colsOf(getScores()), colsOf(getDelta()))))
+    return failure();
+  return expectShape(*this, "the result", getO(), rows, colsOf(getDelta()));
+}
+
+LogicalResult UtSolveOp::verify() {
+  int64_t T = rowsOf(getY()), V = colsOf(getY());
+  if (failed(expectShape(*this, "the scores", getScores(), T, T)) ||
+      failed(expectShape(*this, "v", getV(), T, V)) ||
+      failed(expectShape(*this, "beta", getBeta(), T, 1)))
+    return failure();
+  return expectShape(*this, "the result", getDelta(), T, V);
+}
