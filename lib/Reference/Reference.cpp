@@ -1,0 +1,124 @@
+//===- Reference.cpp - The fp64 oracle ------------------------------------===//
+#include "lib/Reference/Reference.h"
+
+#include <cmath>
+
+using namespace replayssm;
+using namespace replayssm::reference;
+
+double reference::gate(double a, double aLog, double dtBias) {
+  double x = a + dtBias;
+  double softplus = x <= 20 ? std::log1p(std::exp(x)) : x;
+  return -std::exp(aLog) * softplus;
+}
+
+static std::vector<double> l2norm(const std::vector<double> &x, double eps, double scale) {
+  double sum = 0;
+  for (double value : x)
+    sum += value * value;
+  double r = scale / std::sqrt(sum + eps);
+  std::vector<double> y(x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    y[i] = x[i] * r;
+  return y;
+}
+
+static double dot(const double *a, const double *b, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// exp(sum of the gates of records first .. wp-1), by gate channel.
+static std::vector<double> decayFrom(const KernelSpec &spec, const Records &records, int64_t first) {
+  int64_t gateDim = spec.gateDim();
+  std::vector<double> sum(gateDim, 0.0);
+  for (int64_t j = records.wp - 1; j >= first; --j)
+    for (int64_t c = 0; c < gateDim; ++c)
+      sum[c] += records.g[j * gateDim + c];
+  for (double &value : sum)
+    value = std::exp(value);
+  return sum;
+}
+
+/// (S0 + ring) x.
+static std::vector<double> read(const KernelSpec &spec, const std::vector<double> &state,
+                                const Records &records, const std::vector<double> &x) {
+  int64_t K = spec.K, V = spec.V;
+  bool perChannel = spec.gateDim() > 1;
+  std::vector<double> decay = decayFrom(spec, records, 0), operand(K), y(V);
+  for (int64_t c = 0; c < K; ++c)
+    operand[c] = decay[perChannel ? c : 0] * x[c];
+  for (int64_t v = 0; v < V; ++v)
+    y[v] = dot(&state[v * K], operand.data(), K);
+  for (int64_t j = 0; j < records.wp; ++j) {
+    std::vector<double> w = decayFrom(spec, records, j + 1);
+    double score = 0;
+    for (int64_t c = 0; c < K; ++c)
+      score += w[perChannel ? c : 0] * records.k[j * K + c] * x[c];
+    for (int64_t v = 0; v < V; ++v)
+      y[v] += records.d[j * V + v] * score;
+  }
+  return y;
+}
+
+Step reference::step(const KernelSpec &spec, const std::vector<double> &state,
+                     const Records &records, const Token &token) {
+  int64_t K = spec.K, V = spec.V, gateDim = spec.gateDim();
+  Step result;
+  result.g.resize(gateDim);
+  for (int64_t c = 0; c < gateDim; ++c)
+    result.g[c] = gate(token.a[c], token.aLog, token.dtBias[c]);
+  std::vector<double> q = l2norm(token.q, spec.eps, spec.effectiveScale());
+  result.k = l2norm(token.k, spec.eps, 1.0);
+
+  std::vector<double> qa(K), ka(K);
+  for (int64_t c = 0; c < K; ++c) {
+    double alpha = std::exp(result.g[gateDim > 1 ? c : 0]);
+    qa[c] = alpha * q[c];
+    ka[c] = alpha * result.k[c];
+  }
+  std::vector<double> yq = read(spec, state, records, qa);
+  std::vector<double> yk = read(spec, state, records, ka);
+  double beta = 1.0 / (1.0 + std::exp(-token.b));
+  double kq = dot(result.k.data(), q.data(), K);
+  result.d.resize(V);
+  result.o.resize(V);
+  for (int64_t v = 0; v < V; ++v) {
+    result.d[v] = beta * (token.v[v] - yk[v]);
+    result.o[v] = yq[v] + result.d[v] * kq;
+  }
+  return result;
+}
+
+std::vector<double> reference::materialise(const KernelSpec &spec, std::vector<double> state,
+                                           const Records &records) {
+  int64_t K = spec.K, V = spec.V;
+  bool perChannel = spec.gateDim() > 1;
+  std::vector<double> decay = decayFrom(spec, records, 0);
+  for (int64_t v = 0; v < V; ++v)
+    for (int64_t c = 0; c < K; ++c)
+      state[v * K + c] *= decay[perChannel ? c : 0];
+  for (int64_t j = 0; j < records.wp; ++j) {
+    std::vector<double> w = decayFrom(spec, records, j + 1);
+    for (int64_t c = 0; c < K; ++c)
+      w[perChannel ? c : 0] *= perChannel ? records.k[j * K + c] : 1.0;
+    for (int64_t v = 0; v < V; ++v)
+      for (int64_t c = 0; c < K; ++c)
+        state[v * K + c] += records.d[j * V + v] *
+                            (perChannel ? w[c] : w[0] * records.k[j * K + c]);
+  }
+  return state;
+}
+
+void reference::advance(const KernelSpec &spec, std::vector<double> &state, const Step &step) {
+  int64_t K = spec.K, V = spec.V;
+  bool perChannel = spec.gateDim() > 1;
+  std::vector<double> alpha(step.g.size());
+  for (size_t c = 0; c < alpha.size(); ++c)
+    alpha[c] = std::exp(step.g[c]);
+  for (int64_t v = 0; v < V; ++v)
+    for (int64_t c = 0; c < K; ++c)
+      state[v * K + c] = state[v * K + c] * alpha[perChannel ? c : 0] + step.d[v] * step.k[c];
+}

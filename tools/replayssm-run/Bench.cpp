@@ -1,0 +1,309 @@
+//===- Bench.cpp - replayssm-run bench ------------------------------------===//
+//
+// Graph replay, slots rotating over a pool several times the L2, the mean over
+// a whole ring cycle, beside the card's own streams of the same bytes in the
+// same run. Ratios are what counts; absolutes vary between cards.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/replayssm-run/Case.h"
+#include "tools/replayssm-run/Streams.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <sstream>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+namespace {
+
+struct Timing {
+  std::string spec;
+  int64_t rows = 0;
+  std::vector<double> positions; ///< us at each ring position (packed: one).
+  double mean = 0, floor = 0;
+  double middle = 0, middleFloor = 0, last = 0, lastFloor = 0;
+};
+
+/// Buffers of one (spec, rows): `sets` disjoint groups of random slots.
+class Bench {
+public:
+  static Result<Bench> create(Device &device, const KernelSpec &spec, int64_t rows, Buffer &pool);
+  Result<Timing> run(Kernel &kernel);
+
+private:
+  Status fill(const std::string &name, DType dtype, uint64_t elements, double scale, double shift);
+  Status put(const std::string &name, const std::vector<int32_t> &values);
+  uint64_t launchArg(const KernelArg &arg, int64_t set, int64_t position) const;
+  double otherBytes(int64_t position) const;
+
+  Device *device = nullptr;
+  Buffer *pool = nullptr;
+  KernelSpec spec;
+  int64_t rows = 0, sets = 0;
+  std::map<std::string, Buffer> buffers;
+  std::map<std::string, uint64_t> strides, perSetBytes;
+  std::mt19937_64 rng{7};
+};
+
+Status Bench::fill(const std::string &name, DType dtype, uint64_t elements, double scale,
+                   double shift) {
+  uint64_t width = byteWidth(dtype), chunk = std::min<uint64_t>(elements, 1 << 20);
+  std::vector<uint8_t> block(chunk * width);
+  std::normal_distribution<double> normal(0, 1);
+  for (uint64_t i = 0; i < chunk; ++i)
+    fromDouble(block.data() + i * width, dtype, shift + scale * normal(rng));
+  auto buffer = device->allocate(elements * width);
+  if (!buffer)
+    return buffer.status();
+  for (uint64_t at = 0; at < elements; at += chunk)
+    RSSM_RETURN_IF_ERROR(buffer->copyIn(block.data(), std::min(chunk, elements - at) * width, at * width));
+  buffers[name] = buffer.take();
+  return Status::ok();
+}
+
+Status Bench::put(const std::string &name, const std::vector<int32_t> &values) {
+  auto buffer = device->allocate(std::max<size_t>(values.size() * 4, 16));
+  if (!buffer)
+    return buffer.status();
+  RSSM_RETURN_IF_ERROR(buffer->copyIn(values.data(), values.size() * 4));
+  buffers[name] = buffer.take();
+  return Status::ok();
+}
+
+Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows, Buffer &pool) {
+  Bench b;
+  b.device = &device;
+  b.pool = &pool;
+  b.spec = spec;
+  b.rows = rows;
+  int64_t GK = spec.gateDim(), L = spec.L;
+  uint64_t stateElements = spec.HV * spec.V * spec.K;
+  uint64_t setBytes = rows * stateElements * byteWidth(spec.state);
+  b.sets = std::clamp<int64_t>((4 * std::max<uint64_t>(device.l2Bytes(), 1 << 20) + setBytes - 1) / setBytes, 2, 128);
+  int64_t slots = b.sets * rows;
+  double kScale = 1.0 / std::sqrt(double(spec.K));
+
+  auto add = [&](const std::string &name, DType dtype, uint64_t count, uint64_t inner, double scale,
+                 double shift) {
+    b.strides[name] = inner;
+    b.perSetBytes[name] = 0;
+    return b.fill(name, dtype, count * inner, scale, shift);
+  };
+  RSSM_RETURN_IF_ERROR(add("state", spec.state, slots, stateElements, 0.1, 0));
+  if (spec.phase == Phase::Replay) {
+    RSSM_RETURN_IF_ERROR(add("d_ring", DType::F32, slots, spec.HV * L * spec.V, 0.1, 0));
+    RSSM_RETURN_IF_ERROR(add("k_ring", DType::F32, slots, spec.H * L * spec.K, kScale, 0));
+    RSSM_RETURN_IF_ERROR(add("g_ring", DType::F32, slots, spec.HV * L * GK, 0.01, -0.1));
+  }
+  auto addTokens = [&](const std::string &name, uint64_t inner, double scale) {
+    RSSM_RETURN_IF_ERROR(add(name, spec.io, slots, inner, scale, 0));
+    b.perSetBytes[name] = rows * inner * byteWidth(spec.io);
+    return Status::ok();
+  };
+  RSSM_RETURN_IF_ERROR(addTokens("mixed_qkv", 2 * spec.H * spec.K + spec.HV * spec.V, 1));
+  RSSM_RETURN_IF_ERROR(addTokens("a", spec.HV * GK, 1));
+  RSSM_RETURN_IF_ERROR(addTokens("b", spec.HV, 1));
+  RSSM_RETURN_IF_ERROR(addTokens("out", spec.HV * spec.V, 0));
+  RSSM_RETURN_IF_ERROR(add("A_log", DType::F32, 1, spec.HV, 0.1, 0));
+  RSSM_RETURN_IF_ERROR(add("dt_bias", DType::F32, 1, spec.HV * GK, 0.5, -4));
+
+  std::vector<int32_t> order(slots), flags((rows + 3) / 4 + 4, 0);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), b.rng);
+  RSSM_RETURN_IF_ERROR(b.put("state_idx", order));
+  std::shuffle(order.begin(), order.end(), b.rng);
+  RSSM_RETURN_IF_ERROR(b.put("ring_idx", order));
+  b.perSetBytes["state_idx"] = b.perSetBytes["ring_idx"] = rows * 4;
+  RSSM_RETURN_IF_ERROR(b.put("force_flush", flags));
+  b.perSetBytes["force_flush"] = 0;
+  if (spec.phase == Phase::Replay)
+    for (int64_t p = 0; p < L; ++p)
+      RSSM_RETURN_IF_ERROR(b.put("wp" + std::to_string(p), std::vector<int32_t>(slots, int32_t(p))));
+  return b;
+}
+
+uint64_t Bench::launchArg(const KernelArg &arg, int64_t set, int64_t position) const {
+  if (arg.kind == KernelArg::Kind::Stride)
+    return strides.at(arg.name.substr(0, arg.name.size() - 7));
+  if (arg.name == "wp")
+    return buffers.at("wp" + std::to_string(position)).address();
+  return buffers.at(arg.name).address() + set * perSetBytes.at(arg.name);
+}
+
+/// Bytes besides the state at one ring position: tokens, output, records.
+double Bench::otherBytes(int64_t position) const {
+  double io = byteWidth(spec.io), GK = spec.gateDim();
+  double token = io * (2 * spec.H * spec.K + 2 * spec.HV * spec.V + spec.HV * (GK + 1));
+  double record = 4 * (spec.H * spec.K + spec.HV * (spec.V + GK));
+  if (spec.phase == Phase::Packed)
+    return rows * token;
+  bool flush = position >= spec.L - 1;
+  return rows * (token + record * (position + (flush ? 0 : 1)));
+}
+
+Result<Timing> Bench::run(Kernel &kernel) {
+  Timing timing;
+  timing.spec = print(spec);
+  timing.rows = rows;
+  int64_t positions = spec.phase == Phase::Packed ? 1 : spec.L;
+  std::vector<std::vector<std::vector<uint64_t>>> args(positions);
+  for (int64_t p = 0; p < positions; ++p)
+    for (int64_t set = 0; set < sets; ++set) {
+      auto &values = args[p].emplace_back();
+      for (const KernelArg &arg : kernel.manifest().args)
+        values.push_back(launchArg(arg, set, p));
+    }
+  int64_t launches = std::max<int64_t>(sets, 8);
+  for (int64_t p = 0; p < positions; ++p) {
+    auto time = timeLaunches(*device, launches, [&](int64_t i) {
+      return kernel.launch(args[p][i % sets], uint32_t(rows));
+    });
+    if (!time)
+      return time.status();
+    timing.positions.push_back(*time);
+  }
+  double stateBytes = double(rows) * spec.HV * spec.V * spec.K * byteWidth(spec.state);
+  auto readFirst = timeStream(*device, *pool, uint64_t(stateBytes + otherBytes(0)), false);
+  if (!readFirst)
+    return readFirst.status();
+  auto readLast = timeStream(*device, *pool, uint64_t(stateBytes + otherBytes(positions - 1)), false);
+  if (!readLast)
+    return readLast.status();
+  auto update = timeStream(*device, *pool, uint64_t(stateBytes), true);
+  if (!update)
+    return update.status();
+  double perByte = *readFirst / (stateBytes + otherBytes(0));
+  std::vector<double> floors;
+  for (int64_t p = 0; p < positions; ++p) {
+    bool flush = spec.phase == Phase::Packed || p >= spec.L - 1;
+    double share = positions > 1 ? double(p) / (positions - 1) : 0;
+    floors.push_back(flush ? *update + otherBytes(p) * perByte
+                           : *readFirst + share * (*readLast - *readFirst));
+  }
+  auto mean = [](const std::vector<double> &x) {
+    return std::accumulate(x.begin(), x.end(), 0.0) / x.size();
+  };
+  timing.mean = mean(timing.positions);
+  timing.floor = mean(floors);
+  timing.middle = timing.positions[positions / 2];
+  timing.middleFloor = floors[positions / 2];
+  timing.last = timing.positions.back();
+  timing.lastFloor = floors.back();
+  return timing;
+}
+
+const char *suite[] = {
+    "rule=gdn,phase=packed,H=16,HV=32,K=128,V=128",
+    "rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16",
+    "rule=gdn,phase=packed,H=16,HV=32,K=128,V=128,state=bf16",
+    "rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16,state=bf16",
+    "rule=kda,phase=packed,H=32,HV=32,K=128,V=128",
+    "rule=kda,phase=replay,H=32,HV=32,K=128,V=128,L=16",
+};
+
+int report(const Status &status) {
+  std::fprintf(stderr, "replayssm-run: %s\n", status.str().c_str());
+  return 1;
+}
+
+} // namespace
+
+int run::runBench(const Options &options) {
+  auto device = openDevice(options);
+  if (!device)
+    return report(device.status());
+  if (device->isHost())
+    return report(Status(StatusCode::Unavailable,
+                         "bench: expected a GPU but the device is the host; timings of the host "
+                         "device say nothing"));
+  std::vector<std::string> specs;
+  if (!options.spec.empty())
+    specs.push_back(options.spec);
+  else
+    for (const char *spec : suite)
+      specs.push_back(std::string(spec) + ",gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0");
+  std::vector<int64_t> rows =
+      options.rows.empty() ? std::vector<int64_t>{1, 4, 16, 64, 128, 256, 512} : options.rows;
+  // The streams run over their own pool: several L2s, and the largest span.
+  auto pool = device->allocate(uint64_t(3) << 30);
+  if (!pool)
+    return report(pool.status());
+  std::vector<float> ones(1 << 22, 1.0f);
+  for (uint64_t at = 0; at < pool->bytes(); at += ones.size() * 4)
+    if (Status status = pool->copyIn(ones.data(), std::min<uint64_t>(ones.size() * 4, pool->bytes() - at), at); !status)
+      return report(status);
+
+  std::string json = "{\"device\": \"" + device->name() + "\", \"timings\": [";
+  std::string markdown = "Microseconds per launch inside a graph, cold L2, random slots. floor = the card's own stream of "
+                         "the fewest bytes in the same run (in place for states that are written back).\n";
+  bool firstTiming = true;
+  std::printf("device: %s, L2 %.0f MiB\n", device->name().c_str(), device->l2Bytes() / 1048576.0);
+  for (const std::string &text : specs) {
+    auto spec = parseKernelSpec(text);
+    if (!spec)
+      return report(spec.status());
+    CompileOptions compile;
+    compile.tiling = options.tiling;
+    auto kernel = jitSpec(*device, *spec, compile);
+    if (!kernel)
+      return report(kernel.status());
+    auto resources = kernel->resources();
+    if (!resources)
+      return report(resources.status());
+    char line[512];
+    std::snprintf(line, sizeof line,
+                  "\n`%s`\n\n%d registers, %d local bytes, %d shared bytes, %d blocks of %u threads per SM\n\n",
+                  text.c_str(), resources->registers, resources->localBytes, resources->sharedBytes,
+                  resources->blocksPerMultiprocessor, kernel->manifest().threads);
+    markdown += line;
+    std::printf("%s", line);
+    bool packed = spec->phase == Phase::Packed;
+    const char *head = packed ? "| rows | us | floor | ratio |\n|--:|--:|--:|--:|\n"
+                              : "| rows | cycle | floor | ratio | middle | floor | ratio | flush | floor | ratio |\n"
+                                "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+    markdown += head;
+    std::printf("%s", head);
+    for (int64_t B : rows) {
+      auto bench = Bench::create(*device, *spec, B, *pool);
+      if (!bench)
+        return report(bench.status());
+      auto timing = bench->run(*kernel);
+      if (!timing)
+        return report(timing.status());
+      if (packed)
+        std::snprintf(line, sizeof line, "| %lld | %.2f | %.2f | %.2f |\n", static_cast<long long>(B),
+                      timing->mean, timing->floor, timing->mean / timing->floor);
+      else
+        std::snprintf(line, sizeof line,
+                      "| %lld | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
+                      static_cast<long long>(B), timing->mean, timing->floor,
+                      timing->mean / timing->floor, timing->middle, timing->middleFloor,
+                      timing->middle / timing->middleFloor, timing->last, timing->lastFloor,
+                      timing->last / timing->lastFloor);
+      markdown += line;
+      std::printf("%s", line);
+      std::fflush(stdout);
+      std::ostringstream entry;
+      entry << (firstTiming ? "\n  " : ",\n  ") << "{\"spec\": \"" << timing->spec << "\", \"rows\": " << B
+            << ", \"mean_us\": " << timing->mean << ", \"floor_us\": " << timing->floor
+            << ", \"positions_us\": [";
+      for (size_t i = 0; i < timing->positions.size(); ++i)
+        entry << (i ? ", " : "") << timing->positions[i];
+      entry << "], \"registers\": " << resources->registers << ", \"local_bytes\": " << resources->localBytes << "}";
+      json += entry.str();
+      firstTiming = false;
+    }
+  }
+  json += "\n]}\n";
+  if (!options.jsonPath.empty())
+    if (Status status = writeFile(options.jsonPath, json); !status)
+      return report(status);
+  if (!options.markdownPath.empty())
+    if (Status status = writeFile(options.markdownPath, "# " + device->name() + "\n\n" + markdown); !status)
+      return report(status);
+  return 0;
+}

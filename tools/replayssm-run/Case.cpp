@@ -1,0 +1,296 @@
+//===- Case.cpp - Buffers and inputs of one run ---------------------------===//
+#include "tools/replayssm-run/Case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+//===----------------------------------------------------------------------===//
+// Number formats
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Format {
+  int mantissaBits, minExponent, width;
+};
+Format formatOf(DType dtype) {
+  switch (dtype) {
+  case DType::F32:
+    return {23, -126, 4};
+  case DType::BF16:
+    return {7, -126, 2};
+  case DType::F16:
+    return {10, -14, 2};
+  }
+  __builtin_unreachable();
+}
+} // namespace
+
+int64_t run::byteWidth(DType dtype) { return formatOf(dtype).width; }
+
+double run::ulp(DType dtype, double value) {
+  Format format = formatOf(dtype);
+  int exponent = value == 0 ? format.minExponent : std::ilogb(value);
+  return std::ldexp(1.0, std::max(exponent, format.minExponent) - format.mantissaBits);
+}
+
+double run::toDouble(const uint8_t *data, DType dtype) {
+  if (dtype == DType::F32) {
+    float value;
+    std::memcpy(&value, data, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, data, 2);
+  if (dtype == DType::BF16) {
+    uint32_t wide = uint32_t(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, 4);
+    return value;
+  }
+  int exponent = (bits >> 10) & 31;
+  double mantissa = bits & 1023, sign = bits >> 15 ? -1.0 : 1.0;
+  if (exponent == 31)
+    return mantissa != 0 ? NAN : sign * INFINITY;
+  return sign * (exponent == 0 ? std::ldexp(mantissa, -24)
+                               : std::ldexp(1024 + mantissa, exponent - 25));
+}
+
+void run::fromDouble(uint8_t *data, DType dtype, double value) {
+  if (dtype == DType::F32) {
+    float narrow = static_cast<float>(value);
+    std::memcpy(data, &narrow, 4);
+    return;
+  }
+  // Inputs are finite and in range; round to nearest even through the format's ulp.
+  double step = ulp(dtype, value);
+  double rounded = std::nearbyint(value / step) * step;
+  uint16_t bits;
+  if (dtype == DType::BF16) {
+    float narrow = static_cast<float>(rounded);
+    uint32_t wide;
+    std::memcpy(&wide, &narrow, 4);
+    bits = wide >> 16;
+  } else {
+    double magnitude = std::fabs(rounded);
+    int exponent = magnitude == 0 ? -15 : std::max(std::ilogb(magnitude), -15);
+    uint16_t sign = std::signbit(rounded) ? 0x8000 : 0;
+    if (exponent < -14)
+      bits = sign | uint16_t(std::ldexp(magnitude, 24));
+    else
+      bits = sign | uint16_t((exponent + 15) << 10 | (int(std::ldexp(magnitude, 10 - exponent)) & 1023));
+  }
+  std::memcpy(data, &bits, 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Case
+//===----------------------------------------------------------------------===//
+
+static int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOptions &options) {
+  Case c;
+  c.spec = spec;
+  c.options = options;
+  c.rng.seed(options.seed * 0x9e3779b97f4a7c15ull + 1);
+  int64_t B = options.rows, GK = spec.gateDim();
+  // With null = lt0 slot 0 is an ordinary slot; with le0 it is nobody's.
+  int64_t stateSlots = B + options.spareSlots, ringSlots = B + options.spareSlots;
+
+  auto add = [&](const std::string &name, DType dtype, int64_t width, int64_t slots,
+                 int64_t inner, bool gap) {
+    Array &array = c.arrays[name];
+    array.dtype = dtype;
+    array.width = width;
+    array.slots = slots;
+    array.inner = inner;
+    int64_t granule = 16 / width;
+    array.stride = roundUp(inner, granule) + (gap && options.gaps ? 3 * granule : 0);
+    array.host.assign(slots * array.stride * width, 0xff);
+  };
+  auto addFloats = [&](const std::string &name, DType dtype, int64_t slots, int64_t inner, bool gap) {
+    add(name, dtype, byteWidth(dtype), slots, inner, gap);
+  };
+  addFloats("state", spec.state, stateSlots, spec.HV * spec.V * spec.K, true);
+  addFloats("mixed_qkv", spec.io, B, 2 * spec.H * spec.K + spec.HV * spec.V, true);
+  addFloats("a", spec.io, B, spec.HV * GK, true);
+  addFloats("b", spec.io, B, spec.HV, true);
+  addFloats("out", spec.io, B, spec.HV * spec.V, true);
+  addFloats("A_log", DType::F32, 1, spec.HV, false);
+  addFloats("dt_bias", DType::F32, 1, spec.HV * GK, false);
+  add("state_idx", DType::F32, 4, 1, B, false);
+  add("ring_idx", DType::F32, 4, 1, B, false);
+  add("wp", DType::F32, 4, 1, ringSlots, false);
+  add("force_flush", DType::F32, 1, 1, B, false);
+  if (spec.phase != Phase::Packed) {
+    addFloats("d_ring", DType::F32, ringSlots, spec.HV * spec.L * spec.V, true);
+    addFloats("k_ring", DType::F32, ringSlots, spec.H * spec.L * spec.K, true);
+    addFloats("g_ring", DType::F32, ringSlots, spec.HV * spec.L * GK, true);
+  }
+
+  // Slots: a random choice for each row; ring slots are another permutation.
+  int64_t firstSlot = spec.null == NullRow::LE0 ? 1 : 0;
+  std::vector<int32_t> stateOf(stateSlots - firstSlot), ringOf(ringSlots);
+  std::iota(stateOf.begin(), stateOf.end(), int32_t(firstSlot));
+  std::iota(ringOf.begin(), ringOf.end(), 0);
+  std::shuffle(stateOf.begin(), stateOf.end(), c.rng);
+  std::shuffle(ringOf.begin(), ringOf.end(), c.rng);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int64_t row = 0; row < B; ++row) {
+    bool null = uniform(c.rng) < options.nullRate && B > 1;
+    // Null values in use: -1, other negatives, and 0 where that is null too.
+    int32_t nullValue = spec.null == NullRow::LE0 && uniform(c.rng) < 0.5 ? 0
+                        : uniform(c.rng) < 0.5                            ? -1
+                                                                          : INT32_MIN;
+    int32_t slot = null ? nullValue : stateOf[row];
+    // The ring index of a null row is ignored, whatever it says.
+    int32_t ring = null ? INT32_MAX : ringOf[row];
+    std::memcpy(c.arrays["state_idx"].at(0, row), &slot, 4);
+    std::memcpy(c.arrays["ring_idx"].at(0, row), &ring, 4);
+  }
+  std::memset(c.arrays["wp"].host.data(), 0, c.arrays["wp"].host.size());
+
+  std::normal_distribution<double> normal(0, 1);
+  Array &state = c.arrays["state"];
+  for (int64_t slot = 0; slot < stateSlots; ++slot)
+    for (int64_t i = 0; i < state.inner; ++i)
+      fromDouble(state.at(slot, i), spec.state, 0.1 * normal(c.rng));
+  for (int64_t hv = 0; hv < spec.HV; ++hv) {
+    double aLog = options.gates == Gates::Strong ? std::log(16.0 + 200 * uniform(c.rng))
+                  : options.gates == Gates::Mild ? std::log(1e-4 + 1e-3 * uniform(c.rng))
+                                                 : std::log(0.5 + 15.5 * uniform(c.rng));
+    fromDouble(c.arrays["A_log"].at(0, hv), DType::F32, aLog);
+  }
+  for (int64_t i = 0; i < spec.HV * GK; ++i)
+    fromDouble(c.arrays["dt_bias"].at(0, i), DType::F32, -4.0 + 3.0 * normal(c.rng));
+
+  for (auto &[name, array] : c.arrays) {
+    auto buffer = device.allocate(std::max<size_t>(array.host.size(), 16));
+    if (!buffer)
+      return buffer.status();
+    array.device = buffer.take();
+    if (array.host.empty())
+      continue;
+    RSSM_RETURN_IF_ERROR(array.upload());
+  }
+  return c;
+}
+
+Status Case::nextToken() {
+  std::normal_distribution<double> normal(0, 1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  Array &qkv = arrays["mixed_qkv"], &a = arrays["a"], &b = arrays["b"];
+  for (int64_t row = 0; row < options.rows; ++row) {
+    double magnitude = std::exp(2.0 * normal(rng));
+    for (int64_t i = 0; i < qkv.inner; ++i)
+      fromDouble(qkv.at(row, i), spec.io, magnitude * normal(rng));
+    for (int64_t i = 0; i < a.inner; ++i) {
+      // A few far-out gate inputs: the linear and the vanishing end of softplus.
+      double x = uniform(rng) < 0.05 ? 30 * normal(rng) : 2 * normal(rng);
+      fromDouble(a.at(row, i), spec.io, x);
+    }
+    for (int64_t i = 0; i < b.inner; ++i)
+      fromDouble(b.at(row, i), spec.io, 3 * normal(rng));
+    *arrays["force_flush"].at(0, row) = uniform(rng) < options.flushRate ? 1 : 0;
+  }
+  Array &out = arrays["out"];
+  std::fill(out.host.begin(), out.host.end(), uint8_t(0xff));
+  for (const char *name : {"mixed_qkv", "a", "b", "force_flush", "out"})
+    RSSM_RETURN_IF_ERROR(arrays[name].upload());
+  return Status::ok();
+}
+
+void Case::poisonRing(int64_t ringSlot) {
+  for (const char *name : {"d_ring", "k_ring", "g_ring"})
+    if (auto it = arrays.find(name); it != arrays.end())
+      std::memset(it->second.at(ringSlot), 0xff, it->second.inner * it->second.width);
+}
+
+Result<std::vector<uint64_t>> Case::args(const KernelManifest &manifest) const {
+  std::vector<uint64_t> values;
+  for (const KernelArg &arg : manifest.args) {
+    std::string name = arg.name;
+    bool isStride = arg.kind == KernelArg::Kind::Stride;
+    if (isStride && name.size() > 7 && name.substr(name.size() - 7) == "_stride")
+      name.resize(name.size() - 7);
+    auto it = arrays.find(name);
+    if (it == arrays.end())
+      return Status(StatusCode::Unsupported, "kernel '" + manifest.name + "' has an argument '" +
+                                                 arg.name + "' that its spec does not explain");
+    values.push_back(isStride ? uint64_t(it->second.stride) : it->second.device.address());
+  }
+  return values;
+}
+
+static int32_t readInt(const std::map<std::string, Array> &arrays, const char *name, int64_t i) {
+  int32_t value;
+  std::memcpy(&value, arrays.at(name).at(0, i), 4);
+  return value;
+}
+
+int64_t Case::stateSlot(int64_t row) const { return readInt(arrays, "state_idx", row); }
+int64_t Case::ringSlot(int64_t row) const { return readInt(arrays, "ring_idx", row); }
+bool Case::live(int64_t row) const {
+  return spec.null == NullRow::LE0 ? stateSlot(row) > 0 : stateSlot(row) >= 0;
+}
+int32_t Case::wp(int64_t row) const { return readInt(arrays, "wp", ringSlot(row)); }
+bool Case::forced(int64_t row) const { return *arrays.at("force_flush").at(0, row) != 0; }
+
+reference::Token Case::token(int64_t row, int64_t hv) const {
+  int64_t K = spec.K, V = spec.V, GK = spec.gateDim(), h = hv / (spec.HV / spec.H);
+  reference::Token token;
+  auto take = [&](const Array &array, int64_t slot, int64_t offset, int64_t n) {
+    std::vector<double> values(n);
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = toDouble(array.at(slot, offset + i), array.dtype);
+    return values;
+  };
+  const Array &qkv = arrays.at("mixed_qkv");
+  token.q = take(qkv, row, h * K, K);
+  token.k = take(qkv, row, (spec.H + h) * K, K);
+  token.v = take(qkv, row, 2 * spec.H * K + hv * V, V);
+  token.a = take(arrays.at("a"), row, hv * GK, GK);
+  token.b = take(arrays.at("b"), row, hv, 1)[0];
+  token.aLog = take(arrays.at("A_log"), 0, hv, 1)[0];
+  token.dtBias = take(arrays.at("dt_bias"), 0, hv * GK, GK);
+  return token;
+}
+
+std::vector<double> Case::state(int64_t row, int64_t hv) const {
+  const Array &state = arrays.at("state");
+  int64_t n = spec.V * spec.K;
+  std::vector<double> values(n);
+  for (int64_t i = 0; i < n; ++i)
+    values[i] = toDouble(state.at(stateSlot(row), hv * n + i), spec.state);
+  return values;
+}
+
+Case::OwnedRecords Case::records(int64_t row, int64_t hv) const {
+  OwnedRecords records;
+  if (spec.phase == Phase::Packed || spec.L == 1)
+    return records;
+  records.wp = wp(row);
+  int64_t h = hv / (spec.HV / spec.H), GK = spec.gateDim();
+  auto take = [&](const char *name, int64_t head, int64_t n) {
+    std::vector<float> values(records.wp * n);
+    if (!values.empty())
+      std::memcpy(values.data(), arrays.at(name).at(ringSlot(row), head * spec.L * n),
+                  values.size() * 4);
+    return values;
+  };
+  records.d = take("d_ring", hv, spec.V);
+  records.k = take("k_ring", h, spec.K);
+  records.g = take("g_ring", hv, GK);
+  return records;
+}
+
+reference::Records Case::OwnedRecords::view() const {
+  return {d.data(), k.data(), g.data(), wp};
+}

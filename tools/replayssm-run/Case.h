@@ -1,0 +1,86 @@
+//===- Case.h - Buffers and inputs of one run -------------------*- C++ -*-===//
+//
+// Every buffer has a host mirror. Bytes that no kernel may touch (gaps between
+// slots, unused ring rows, outputs before a launch) hold NaN.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "lib/Reference/Reference.h"
+#include "tools/replayssm-run/Commands.h"
+
+#include <map>
+#include <random>
+
+namespace replayssm::run {
+
+double toDouble(const uint8_t *data, DType dtype);
+void fromDouble(uint8_t *data, DType dtype, double value);
+int64_t byteWidth(DType dtype);
+/// Distance between neighbouring values of `dtype` at `value`.
+double ulp(DType dtype, double value);
+
+/// slots x inner elements, each slot `stride` elements after the one before.
+struct Array {
+  DType dtype = DType::F32;
+  int64_t width = 4; ///< Bytes per element (integers too).
+  int64_t slots = 0, inner = 0, stride = 0;
+  std::vector<uint8_t> host;
+  Buffer device;
+
+  uint8_t *at(int64_t slot, int64_t index = 0) {
+    return host.data() + (slot * stride + index) * width;
+  }
+  const uint8_t *at(int64_t slot, int64_t index = 0) const {
+    return host.data() + (slot * stride + index) * width;
+  }
+  Status upload() { return device.copyIn(host.data(), host.size()); }
+  Status download() { return device.copyOut(host.data(), host.size()); }
+};
+
+struct CaseOptions {
+  int64_t rows = 1;
+  uint64_t seed = 1;
+  double nullRate = 0;
+  double flushRate = 0;
+  Gates gates = Gates::Mixed;
+  int64_t spareSlots = 2; ///< Slots that no row uses.
+  bool gaps = true;
+};
+
+class Case {
+public:
+  static Result<Case> create(Device &device, const KernelSpec &spec, const CaseOptions &options);
+
+  /// New token inputs, force flags and poisoned outputs, uploaded.
+  Status nextToken();
+  /// Fills the whole ring of one slot with NaN (host mirror only).
+  void poisonRing(int64_t ringSlot);
+
+  /// The launch arguments of `manifest`, by name.
+  Result<std::vector<uint64_t>> args(const KernelManifest &manifest) const;
+
+  bool live(int64_t row) const;
+  int64_t stateSlot(int64_t row) const;
+  int64_t ringSlot(int64_t row) const;
+  int32_t wp(int64_t row) const; ///< As in the host mirror.
+  bool forced(int64_t row) const;
+
+  /// The inputs of one (row, value head), as the oracle wants them.
+  reference::Token token(int64_t row, int64_t hv) const;
+  std::vector<double> state(int64_t row, int64_t hv) const;
+  /// Packed copies of the valid records of one (row, value head).
+  struct OwnedRecords {
+    std::vector<float> d, k, g;
+    reference::Records view() const;
+    int64_t wp = 0;
+  };
+  OwnedRecords records(int64_t row, int64_t hv) const;
+
+  KernelSpec spec;
+  CaseOptions options;
+  std::map<std::string, Array> arrays;
+  std::mt19937_64 rng;
+};
+
+} // namespace replayssm::run

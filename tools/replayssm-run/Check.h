@@ -1,0 +1,48 @@
+//===- Check.h - Kernels against the fp64 oracle ----------------*- C++ -*-===//
+#pragma once
+
+#include "tools/replayssm-run/Commands.h"
+
+#include <optional>
+
+namespace replayssm::run {
+
+struct Metric {
+  std::string name;
+  double max = 0;        ///< The value closest to (or furthest over) its bound.
+  double bound = 0;      ///< Largest bound in use (it may depend on the gates).
+  double worstRatio = 0; ///< max over all of value / bound.
+  int64_t count = 0;
+  std::string where;
+};
+
+struct CheckOptions {
+  int64_t rows = 3;
+  int64_t steps = 0;
+  uint64_t seed = 1;
+  double nullRate = 0.15;
+  double flushRate = 0.1;
+  Gates gates = Gates::Mixed;
+};
+
+struct CheckReport {
+  Metric out, delta, key, gate, state, trajectory, deltaRms, stateRms;
+  int64_t steps = 0, violations = 0;
+  std::vector<std::string> firstViolations;
+  uint64_t digest = 0xcbf29ce484222325ull; ///< Of all outputs and the final states.
+  double launchSeconds = 0;
+  KernelResources resources;
+  std::vector<const Metric *> metrics() const {
+    return {&out, &delta, &key, &gate, &state, &trajectory, &deltaRms, &stateRms};
+  }
+};
+
+/// Runs `kernel` (packed or replay) over ring cycles. `cursors` moves wp after
+/// each launch; it is required for replay.
+Result<CheckReport> checkKernel(Device &device, Kernel &kernel, Kernel *cursors,
+                                const KernelSpec &spec, const CheckOptions &options);
+
+std::string toText(const CheckReport &report);
+std::string toJson(const CheckReport &report);
+
+} // namespace replayssm::run

@@ -1,0 +1,51 @@
+//===- Commands.h - The sub-commands of replayssm-run -----------*- C++ -*-===//
+#pragma once
+
+#include "replayssm/Jit.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace replayssm::run {
+
+enum class Gates { Mixed, Strong, Mild };
+
+struct Options {
+  std::string command;
+  std::string spec;      ///< --spec=...
+  std::string file;      ///< or a .mlir file
+  std::string kernel;    ///< which kernel of the file; empty = every one
+  std::string device = "auto";
+  std::string tiling;
+  std::string jsonPath;
+  std::string markdownPath;
+  std::string vectors; ///< inputs and expected outputs of a kernel without a spec
+  std::vector<int64_t> rows;
+  int64_t steps = 0; ///< 0 = two ring cycles (packed: 8)
+  uint64_t seed = 1;
+  double flushRate = 0.1;
+  double nullRate = 0.15;
+  Gates gates = Gates::Mixed;
+  HostOptions host;
+};
+
+/// One kernel to run: its source, and the cursors that go with it.
+struct Job {
+  KernelSpec spec;
+  Kernel kernel;
+};
+
+Result<Options> parseOptions(int argc, char **argv);
+Result<Device> openDevice(const Options &options);
+/// Reads a whole file.
+Result<std::string> readFile(const std::string &path);
+Status writeFile(const std::string &path, const std::string &text);
+
+int runCheck(const Options &options);
+int runBench(const Options &options);
+int runDemo(const Options &options);
+int runVectors(const Options &options, Device &device, Kernel &kernel);
+int runMain(int argc, char **argv);
+
+} // namespace replayssm::run

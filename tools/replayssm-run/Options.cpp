@@ -1,0 +1,163 @@
+//===- Options.cpp - The command line of replayssm-run --------------------===//
+#include "tools/replayssm-run/Commands.h"
+
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+static const char usage[] =
+    R"(usage: replayssm-run <command> [file.mlir] [options]
+
+commands
+  check    run kernels over ring cycles against the fp64 oracle
+  bench    time kernels beside the card's read and in-place streams (GPU)
+  demo     compile and check the Qwen3.5 GDN and Kimi-Linear KDA decode kernels
+
+options
+  --spec=<key=value,...>   the kernel, instead of a file (docs/spec.md)
+  --kernel=<name>          one kernel of the file (default: all)
+  --vectors=<file>         check: inputs and expected outputs of a kernel without a spec
+  --device=auto|cuda|host  default auto: the GPU if there is one
+  --rows=<n[,n...]>        batch rows (check: 3; bench: 1,4,16,64,128,256,512)
+  --steps=<n>              check: tokens (default: two ring cycles)
+  --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild
+  --tiling=<field=value,...>  overrides of the schedule
+  --json=<file>  --markdown=<file>
+host device only
+  --landing=issue|wait     when asynchronous copies land
+  --schedule-seed=<n>      permutes threads and blocks
+  --perturb-seed=<n>       moves approximate functions by up to 2 ulp
+)";
+
+template <typename T> static bool parseNumber(std::string_view text, T &value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<Options> run::parseOptions(int argc, char **argv) {
+  if (argc < 2)
+    return Status(StatusCode::InvalidArgument, std::string("expected a command\n") + usage);
+  Options options;
+  options.command = argv[1];
+  auto bad = [&](std::string_view arg, const char *expected) {
+    return Status(StatusCode::InvalidArgument,
+                  "'" + std::string(arg) + "': expected " + expected);
+  };
+  for (int i = 2; i < argc; ++i) {
+    std::string_view arg = argv[i];
+    if (arg.substr(0, 2) != "--") {
+      if (!options.file.empty())
+        return bad(arg, "one file");
+      options.file = arg;
+      continue;
+    }
+    size_t equals = arg.find('=');
+    std::string_view key = arg.substr(2, equals == arg.npos ? arg.npos : equals - 2);
+    std::string_view value = equals == arg.npos ? "" : arg.substr(equals + 1);
+    bool ok = true;
+    if (key == "spec")
+      options.spec = value;
+    else if (key == "kernel")
+      options.kernel = value;
+    else if (key == "vectors")
+      options.vectors = value;
+    else if (key == "device") {
+      options.device = value;
+      if (value != "auto" && value != "cuda" && value != "host")
+        return bad(arg, "auto, cuda or host");
+    } else if (key == "rows") {
+      std::stringstream list{std::string(value)};
+      for (std::string item; std::getline(list, item, ',');) {
+        int64_t n;
+        if (!parseNumber(item, n) || n < 1 || n > 65535)
+          return bad(arg, "numbers in 1..65535");
+        options.rows.push_back(n);
+      }
+      ok = !options.rows.empty();
+    } else if (key == "steps")
+      ok = parseNumber(value, options.steps) && options.steps > 0;
+    else if (key == "seed")
+      ok = parseNumber(value, options.seed);
+    else if (key == "flush-rate")
+      ok = parseNumber(value, options.flushRate) && options.flushRate >= 0 && options.flushRate <= 1;
+    else if (key == "null-rate")
+      ok = parseNumber(value, options.nullRate) && options.nullRate >= 0 && options.nullRate <= 1;
+    else if (key == "gates") {
+      if (value == "mixed")
+        options.gates = Gates::Mixed;
+      else if (value == "strong")
+        options.gates = Gates::Strong;
+      else if (value == "mild")
+        options.gates = Gates::Mild;
+      else
+        return bad(arg, "mixed, strong or mild");
+    } else if (key == "tiling")
+      options.tiling = value;
+    else if (key == "json")
+      options.jsonPath = value;
+    else if (key == "markdown")
+      options.markdownPath = value;
+    else if (key == "landing") {
+      if (value != "issue" && value != "wait")
+        return bad(arg, "issue or wait");
+      options.host.landing =
+          value == "issue" ? HostOptions::Landing::AtIssue : HostOptions::Landing::AtWait;
+    } else if (key == "schedule-seed")
+      ok = parseNumber(value, options.host.scheduleSeed);
+    else if (key == "perturb-seed")
+      ok = parseNumber(value, options.host.perturbSeed);
+    else
+      return Status(StatusCode::InvalidArgument,
+                    "unknown option '" + std::string(arg) + "'\n" + usage);
+    if (!ok)
+      return bad(arg, "a number in range");
+  }
+  return options;
+}
+
+Result<Device> run::openDevice(const Options &options) {
+  if (options.device != "host") {
+    auto device = Device::openCuda();
+    if (device || options.device == "cuda")
+      return device;
+  }
+  return Device::openHost(options.host);
+}
+
+Result<std::string> run::readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return Status(StatusCode::InvalidArgument, "cannot read '" + path + "'");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Status run::writeFile(const std::string &path, const std::string &text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush())
+    return Status(StatusCode::InvalidArgument, "cannot write '" + path + "'");
+  return Status::ok();
+}
+
+int run::runMain(int argc, char **argv) {
+  auto options = parseOptions(argc, argv);
+  if (!options) {
+    std::fprintf(stderr, "replayssm-run: %s\n", options.status().str().c_str());
+    return 2;
+  }
+  if (options->command == "check")
+    return runCheck(*options);
+  if (options->command == "bench")
+    return runBench(*options);
+  if (options->command == "demo")
+    return runDemo(*options);
+  std::fprintf(stderr, "replayssm-run: expected check, bench or demo but got '%s'\n%s",
+               options->command.c_str(), usage);
+  return 2;
+}
