@@ -1,22 +1,26 @@
 //===- OptMain.cpp - main of replayssm-opt --------------------------------===//
+#include "lib/Compiler/Driver.h"
+#include "lib/Compiler/Session.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "replayssm/Compiler.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 int replayssm::optMain(int argc, char **argv) {
+  if (isDriverCall(argc, argv))
+    return driverMain(argc, argv);
   DialectRegistry registry;
-  registry.insert<replay::ReplayDialect, tile::TileDialect, arith::ArithDialect,
-                  math::MathDialect, scf::SCFDialect, gpu::GPUDialect,
-                  LLVM::LLVMDialect, NVVM::NVVMDialect, tensor::TensorDialect,
-                  vector::VectorDialect>();
+  registerCompilerDialects(registry);
   registerReplayPasses();
+  registerReplayPipelines();
   registerTransformsPasses();
-  return asMainReturnCode(MlirOptMain(argc, argv, "replayssm compiler\n", registry));
+  return asMainReturnCode(MlirOptMain(
+      argc, argv,
+      "replayssm-opt: runs passes; with --emit=mlir|llvm|ptx|cubin it is the compiler "
+      "(see --emit --help)\n",
+      registry));
 }

@@ -1,0 +1,65 @@
+//===- Compiler.cpp - The public entry points of the compiler -------------===//
+#include "replayssm/Compiler.h"
+
+#include "lib/Codegen/Emit.h"
+#include "lib/Compiler/Session.h"
+#include "lib/Import/Import.h"
+
+using namespace mlir;
+using namespace replayssm;
+
+namespace {
+
+/// The last stage in MLIR that `options` ask for.
+Result<Stage> lastStage(const CompileOptions &options) {
+  if (options.stopAfter.empty())
+    return Stage::Gpu;
+  if (options.emit != Emit::MLIR)
+    return Status(StatusCode::InvalidArgument,
+                  "a stage to stop after ('" + options.stopAfter + "') needs MLIR to be emitted");
+  if (auto stage = parseStage(options.stopAfter))
+    return *stage;
+  return Status(StatusCode::InvalidArgument, "expected a stage to stop after, one of " + stageNames() +
+                                                 " but got '" + options.stopAfter + "'");
+}
+
+} // namespace
+
+Result<CompiledModule> replayssm::compileSource(std::string_view mlir, std::string_view fileName,
+                                                const CompileOptions &options) {
+  Result<Stage> last = lastStage(options);
+  if (!last)
+    return last.status();
+  std::unique_ptr<MLIRContext> context = makeContext();
+  auto module = lowerTo(*context, mlir, fileName, options, *last);
+  if (!module)
+    return module.status();
+  if (options.emit != Emit::MLIR) {
+    DiagnosticLog log(*context);
+    auto compiled = codegen::emitDevice(**module, options.emit, options.target, options.verifyEach);
+    if (compiled)
+      return compiled;
+    // What MLIR reported says where; the status says which step gave up.
+    Status where = log.status(compiled.status().code(), "");
+    return Status(where.code(), compiled.status().message() +
+                                    (where.message().empty() ? "" : "\n" + where.message()));
+  }
+  CompiledModule result;
+  result.target = options.target;
+  llvm::raw_string_ostream os(result.code);
+  (*module)->print(os);
+  os << "\n";
+  return result;
+}
+
+Result<CompiledModule> replayssm::compileSpec(const KernelSpec &spec, const CompileOptions &options) {
+  Result<std::string> source = importSpec(spec);
+  if (!source)
+    return source.status();
+  return compileSource(*source, "<spec>", options);
+}
+
+Result<std::string> replayssm::importSpec(const KernelSpec &spec) {
+  RSSM_RETURN_IF_ERROR(validate(spec));
+  return importText(spec);
+}
