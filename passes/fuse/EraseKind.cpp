@@ -1,4 +1,4 @@
-//===- EraseKind.cpp ---------------------------------------------===//
+//===- EraseKind.cpp - Kernels forget what they were derived from ---------===//
 #include "passes/Passes.h"
 
 namespace replayssm {
@@ -6,12 +6,27 @@ namespace replayssm {
 #include "passes/Passes.h.inc"
 } // namespace replayssm
 
+using namespace mlir;
+using namespace replayssm;
+
 namespace {
+
 struct EraseKind : replayssm::impl::EraseKindBase<EraseKind> {
   using EraseKindBase::EraseKindBase;
+
   void runOnOperation() override {
-    getOperation()->emitError() << "pass '" << getArgument() << "' is not built yet";
-    signalPassFailure();
+    WalkResult result = getOperation().walk([](replay::KernelOp kernel) {
+      if (kernel.getBody().empty() || kernel.getBody().front().empty()) {
+        kernel.emitOpError("expected a body: run replay-derive-kernels before");
+        return WalkResult::interrupt();
+      }
+      kernel.removeOfAttr();
+      kernel.removeKindAttr();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
+
 } // namespace
