@@ -27,9 +27,9 @@ LayoutAttr Layout::toAttr(MLIRContext *context) const {
 }
 
 LogicalResult Layout::verify(function_ref<InFlightDiagnostic()> emitError) const {
-  // The digits of one owner, in ascending stride, must tile [0, n) without
-  // overlap: each stride at least the previous stride times its size and a
-  // multiple of it; registers and warps leave no gaps.
+  // The digits of one owner, in ascending stride, must not overlap: each stride
+  // a multiple of the previous stride times its size. Registers leave no gaps:
+  // every register holds an element; lanes and warps in a gap hold copies.
   for (Owner owner : {Owner::Reg, Owner::Lane, Owner::Warp}) {
     SmallVector<Factor> mine;
     for (const auto &dim : dims)
@@ -42,7 +42,7 @@ LogicalResult Layout::verify(function_ref<InFlightDiagnostic()> emitError) const
     llvm::sort(mine, [](Factor a, Factor b) { return a.stride < b.stride; });
     int64_t next = 1;
     for (Factor f : mine) {
-      bool gapAllowed = owner == Owner::Lane;
+      bool gapAllowed = owner != Owner::Reg;
       if (f.stride < next || f.stride % next != 0 || (!gapAllowed && f.stride != next))
         return emitError() << "expected the strides of '" << "rlw"[static_cast<int>(owner)]
                            << "' factors to follow each other but got stride " << f.stride
@@ -97,6 +97,14 @@ int64_t Layout::regCoord(unsigned dim, int64_t reg) const {
   return coord;
 }
 
+int64_t Layout::coord(unsigned dim, int64_t reg, int64_t lane, int64_t warp) const {
+  const int64_t ids[] = {reg, lane, warp};
+  int64_t coord = 0;
+  for (Factor f : dims[dim])
+    coord = coord * f.size + (ids[static_cast<int>(f.owner)] / f.stride) % f.size;
+  return coord;
+}
+
 int64_t Layout::freeLaneMask() const {
   int64_t covered = 0;
   for (const auto &dim : dims)
@@ -104,4 +112,96 @@ int64_t Layout::freeLaneMask() const {
       if (f.owner == Owner::Lane)
         covered |= (f.size - 1) * f.stride;
   return 31 & ~covered;
+}
+
+SmallVector<std::pair<int64_t, int64_t>> Layout::replicaDigits(Owner owner, int64_t count) const {
+  SmallVector<Factor> mine;
+  for (const auto &dim : dims)
+    for (Factor f : dim)
+      if (f.owner == owner && f.size > 1)
+        mine.push_back(f);
+  llvm::sort(mine, [](Factor a, Factor b) { return a.stride < b.stride; });
+  SmallVector<std::pair<int64_t, int64_t>> digits;
+  int64_t next = 1;
+  for (Factor f : mine) {
+    if (f.stride > next)
+      digits.push_back({next, f.stride / next});
+    next = f.stride * f.size;
+  }
+  if (next < count)
+    digits.push_back({next, llvm::divideCeil(count, next)});
+  return digits;
+}
+
+Layout &Layout::normalize() {
+  for (auto &dim : dims) {
+    llvm::erase_if(dim, [](Factor f) { return f.size == 1; });
+    if (dim.empty())
+      dim.push_back(Factor());
+  }
+  return *this;
+}
+
+Layout &Layout::renumberRegs() {
+  int64_t next = 1;
+  for (auto &dim : llvm::reverse(dims))
+    for (Factor &f : llvm::reverse(dim))
+      if (f.owner == Owner::Reg) {
+        f.stride = next;
+        next *= f.size;
+      }
+  return normalize();
+}
+
+Layout Layout::without(unsigned dim) const {
+  Layout result = *this;
+  result.dims[dim].clear();
+  SmallVector<Factor *> regs;
+  for (auto &factors : result.dims)
+    for (Factor &f : factors)
+      if (f.owner == Owner::Reg && f.size > 1)
+        regs.push_back(&f);
+  llvm::sort(regs, [](Factor *a, Factor *b) { return a->stride < b->stride; });
+  int64_t next = 1;
+  for (Factor *f : regs) {
+    f->stride = next;
+    next *= f->size;
+  }
+  return result.normalize();
+}
+
+bool replayssm::tile::sameDigits(const Layout &a, unsigned dimA, const Layout &b, unsigned dimB) {
+  auto digits = [](const Layout &layout, unsigned dim) {
+    SmallVector<Factor, 4> result;
+    for (Factor f : layout.dims[dim])
+      if (f.size > 1)
+        result.push_back({f.owner, f.size, f.owner == Owner::Reg ? 1 : f.stride});
+    return result;
+  };
+  return digits(a, dimA) == digits(b, dimB);
+}
+
+std::optional<SmallVector<int64_t>> replayssm::tile::registerMap(const Layout &from, const Layout &to,
+                                                                 ArrayRef<int64_t> shape) {
+  // A coordinate is the sum of a part of the thread and a part of the register:
+  // registers can be renamed only where the threads' parts agree.
+  constexpr int64_t lanes = 32, warps = 32;
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      for (int64_t warp = 0; warp < warps; ++warp)
+        if (from.coord(dim, 0, lane, warp) != to.coord(dim, 0, lane, warp))
+          return std::nullopt;
+  llvm::SmallDenseMap<std::pair<int64_t, int64_t>, int64_t> held;
+  for (int64_t reg = 0; reg < from.numRegs(); ++reg)
+    held[{from.regCoord(0, reg), from.regCoord(1, reg)}] = reg;
+  SmallVector<int64_t> map;
+  for (int64_t reg = 0; reg < to.numRegs(); ++reg) {
+    int64_t row = to.regCoord(0, reg), col = to.regCoord(1, reg);
+    auto it = held.find({row, col});
+    bool padding = row >= shape[0] || col >= shape[1];
+    if (it == held.end() && !padding)
+      return std::nullopt;
+    map.push_back(padding ? -1 : it->second);
+  }
+  return map;
 }

@@ -38,8 +38,26 @@ struct Layout {
   bool dimHas(unsigned dim, Owner owner) const;
   /// Coordinate along `dim` that comes from register `reg` alone.
   int64_t regCoord(unsigned dim, int64_t reg) const;
+  int64_t coord(unsigned dim, int64_t reg, int64_t lane, int64_t warp) const;
   /// Lane bits that no factor names: threads that differ only there hold copies.
   int64_t freeLaneMask() const;
+  /// (stride, size) of the digits of lanes or warps, `count` of them, that no
+  /// factor names. The owner of an element has (id / stride) mod size = 0 in all.
+  llvm::SmallVector<std::pair<int64_t, int64_t>> replicaDigits(Owner owner, int64_t count) const;
+
+  /// Drops factors of size 1; a dimension left empty becomes [r1:1].
+  Layout &normalize();
+  /// Row-major register strides: the innermost factor of the last dimension first.
+  Layout &renumberRegs();
+  /// The layout with `dim` held once: its registers vanish, the others close up in order.
+  Layout without(unsigned dim) const;
 };
+
+/// Whether the dimensions are spread alike, register strides aside.
+bool sameDigits(const Layout &a, unsigned dimA, const Layout &b, unsigned dimB);
+/// The register of `from` behind each register of `to`, -1 for padding (zero), or
+/// nothing where elements would change threads.
+std::optional<llvm::SmallVector<int64_t>> registerMap(const Layout &from, const Layout &to,
+                                                      llvm::ArrayRef<int64_t> shape);
 
 } // namespace replayssm::tile

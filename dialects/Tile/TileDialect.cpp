@@ -76,3 +76,25 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> factors, ArrayRef<int64_t> counts) {
   return Layout(factors, counts).verify(emitError);
 }
+
+LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                         function_ref<InFlightDiagnostic()> emitError) const {
+  Layout layout(*this);
+  if (layout.dims.size() != shape.size())
+    return emitError() << "expected a layout of " << shape.size() << " dimensions but got "
+                       << *this;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (layout.extent(dim) < size)
+      return emitError() << "expected a layout that covers " << size << " elements of dimension "
+                         << dim << " but got " << *this;
+  return success();
+}
+
+LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
+                               int64_t cols, Type elementType) {
+  if (rows < 1 || cols < 1)
+    return emitError() << "expected a positive shape but got " << rows << "x" << cols;
+  if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8 != 0)
+    return emitError() << "expected elements of whole bytes but got " << elementType;
+  return success();
+}

@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -19,7 +20,8 @@ def Tile_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
 }
 
-def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "layout";
   let summary = "For each dimension an ordered list of factors, each owned by registers, lanes or warps";
   let description = [{
@@ -46,6 +48,12 @@ def Tile_SmemType : Tile_Type<"Smem", "smem"> {
   let summary = "Shared memory of a block: rows x cols elements, row-major";
   let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $rows `,` $cols `,` $elementType `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getBytes() const {
+      return getRows() * getCols() * (getElementType().getIntOrFloatBitWidth() / 8);
+    }
+  }];
 }
 def Tile_TokenType : Tile_Type<"Token", "token"> {
   let summary = "An asynchronous copy in flight";

@@ -1,7 +1,8 @@
-//===- TileOps.cpp - Verifiers --------------------------------------------===//
-#include "dialects/Tile/TileDialect.h"
+//===- TileOps.cpp - Verifiers: what one op knows of its tiles ------------===//
 #include "dialects/Tile/Layout.h"
+#include "dialects/Tile/TileDialect.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
@@ -10,10 +11,178 @@ using namespace replayssm::tile;
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.cpp.inc"
 
-LogicalResult CopyOp::verify() { return success(); }
-LogicalResult LoadOp::verify() { return success(); }
-LogicalResult StoreOp::verify() { return success(); }
-LogicalResult DotOp::verify() { return success(); }
-LogicalResult ScanOp::verify() { return success(); }
-LogicalResult BroadcastOp::verify() { return success(); }
-LogicalResult ConvertOp::verify() { return success(); }
+/// Layouts come all at once: an op has one on every tile or on none.
+static FailureOr<bool> verifyLaidOut(Operation *op) {
+  unsigned laidOut = 0, tiles = 0;
+  auto count = [&](Type type) {
+    if (isa<RankedTensorType>(type)) {
+      ++tiles;
+      laidOut += Layout::of(type).has_value();
+    }
+  };
+  llvm::for_each(op->getOperandTypes(), count);
+  llvm::for_each(op->getResultTypes(), count);
+  if (laidOut != 0 && laidOut != tiles)
+    return op->emitOpError() << "expected a layout on every tile or on none but got " << laidOut
+                             << " of " << tiles;
+  return laidOut != 0;
+}
+
+static LogicalResult verifySameDigits(Operation *op, StringRef what, Type typeA, unsigned dimA,
+                                      Type typeB, unsigned dimB) {
+  if (sameDigits(*Layout::of(typeA), dimA, *Layout::of(typeB), dimB))
+    return success();
+  return op->emitOpError() << "expected " << what << " to be spread alike but got dimension "
+                           << dimA << " of " << typeA << " and dimension " << dimB << " of "
+                           << typeB;
+}
+
+/// What load and store share: an address form and the memory behind it.
+static LogicalResult verifyAccess(Operation *op, Type memory, Value offset,
+                                  ArrayRef<int64_t> strides, bool hasRows, RankedTensorType tile) {
+  if (strides.size() != 2)
+    return op->emitOpError() << "expected 2 strides but got " << strides.size();
+  for (int64_t stride : strides)
+    if (stride < 0)
+      return op->emitOpError() << "expected strides of at least 0 but got " << stride;
+  if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(memory)) {
+    if (pointer.getAddressSpace() != 1)
+      return op->emitOpError() << "expected a global pointer, '!llvm.ptr<1>', but got " << pointer;
+    return success();
+  }
+  auto smem = cast<SmemType>(memory);
+  if (smem.getElementType() != tile.getElementType())
+    return op->emitOpError() << "expected elements of " << smem.getElementType() << " as in "
+                             << smem << " but got " << tile.getElementType();
+  APInt first;
+  if (hasRows || !matchPattern(offset, m_ConstantInt(&first)))
+    return success();
+  int64_t last = first.getSExtValue() + (tile.getDimSize(0) - 1) * strides[0] +
+                 (tile.getDimSize(1) - 1) * strides[1];
+  if (first.isNegative() || last >= smem.getRows() * smem.getCols())
+    return op->emitOpError() << "expected elements inside " << smem << " but got "
+                             << first.getSExtValue() << " to " << last;
+  return success();
+}
+
+LogicalResult AllocOp::verify() {
+  if (auto offset = getOffset(); offset && (*offset < 0 || *offset % 16 != 0))
+    return emitOpError() << "expected a byte offset that is a multiple of 16 but got " << *offset;
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  if (auto pointer = cast<LLVM::LLVMPointerType>(getSrc().getType());
+      pointer.getAddressSpace() != 1)
+    return emitOpError() << "expected a global pointer, '!llvm.ptr<1>', but got " << pointer;
+  SmemType dst = getDst().getType();
+  int64_t rowBytes = dst.getBytes() / dst.getRows();
+  if (rowBytes % 16 != 0)
+    return emitOpError() << "expected rows of a multiple of 16 bytes but got " << rowBytes;
+  if (auto mbarrier = getMbarrier(); mbarrier && (*mbarrier < 0 || *mbarrier % 8 != 0))
+    return emitOpError() << "expected an mbarrier at a multiple of 8 bytes but got " << *mbarrier;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  RankedTensorType type = getResult().getType();
+  if (LayoutAttr anchor = getLayoutAttr()) {
+    if (type.getEncoding())
+      return emitOpError() << "expected a layout in one place but got both " << anchor
+                           << " and that of " << type;
+    if (failed(anchor.verifyEncoding(type.getShape(), type.getElementType(),
+                                     [&] { return emitOpError(); })))
+      return failure();
+  }
+  return verifyAccess(*this, getSrc().getType(), getOffset(), getStrides(), bool(getRows()), type);
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getDst().getType(), getOffset(), getStrides(), bool(getRows()),
+                      getValue().getType());
+}
+
+LogicalResult DotOp::verify() {
+  ArrayRef<int64_t> contract = getContract();
+  if (contract.size() != 2 || contract[0] != contract[1] || contract[0] < 0 || contract[0] > 1)
+    return emitOpError() << "expected contract [0, 0] or [1, 1] but got [" << contract << "]";
+  unsigned c = contract[0], free = 1 - c;
+  RankedTensorType a = getA().getType(), b = getB().getType(), result = getResult().getType();
+  if (a.getDimSize(c) != b.getDimSize(c))
+    return emitOpError() << "expected equal contracted dimensions but got " << a.getDimSize(c)
+                         << " and " << b.getDimSize(c);
+  if (result.getDimSize(0) != a.getDimSize(free) || result.getDimSize(1) != b.getDimSize(free))
+    return emitOpError() << "expected a result of " << a.getDimSize(free) << "x"
+                         << b.getDimSize(free) << " but got " << result;
+  if (getAcc() && getAcc().getType() != result)
+    return emitOpError() << "expected an accumulator of " << result << " but got "
+                         << getAcc().getType();
+  FailureOr<bool> laidOut = verifyLaidOut(*this);
+  if (failed(laidOut) || !*laidOut)
+    return laidOut;
+  if (failed(verifySameDigits(*this, "the contracted dimensions", a, c, b, c)) ||
+      failed(verifySameDigits(*this, "rows", a, free, result, 0)) ||
+      failed(verifySameDigits(*this, "columns", b, free, result, 1)))
+    return failure();
+  Layout layout = *Layout::of(b);
+  if (layout.dimHas(c, Owner::Warp))
+    return emitOpError() << "expected a contraction inside a warp but dimension " << c << " of "
+                         << b << " is spread over warps";
+  if (getAcc() && layout.dimHas(c, Owner::Lane))
+    return emitOpError() << "expected a contraction in registers beside an accumulator but "
+                            "dimension "
+                         << c << " of " << b << " is spread over lanes";
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  RankedTensorType x = getX().getType(), total = getTotal().getType();
+  if (getSuffix().getType() != x)
+    return emitOpError() << "expected suffix sums of " << x << " but got " << getSuffix().getType();
+  if (total.getDimSize(0) != 1 || total.getDimSize(1) != x.getDimSize(1))
+    return emitOpError() << "expected a total of 1x" << x.getDimSize(1) << " but got " << total;
+  FailureOr<bool> laidOut = verifyLaidOut(*this);
+  if (failed(laidOut) || !*laidOut)
+    return laidOut;
+  if (Layout::of(x)->dimHas(0, Owner::Warp))
+    return emitOpError() << "expected rows inside a warp but those of " << x
+                         << " are spread over warps";
+  if (Layout::of(total)->extent(0) != 1)
+    return emitOpError() << "expected a total with rows [r1:1] but got " << total;
+  return verifySameDigits(*this, "columns", x, 1, total, 1);
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto x = cast<RankedTensorType>(getX().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (x.getElementType() != result.getElementType())
+    return emitOpError() << "expected elements of " << x.getElementType() << " but got "
+                         << result.getElementType();
+  FailureOr<bool> laidOut = verifyLaidOut(*this);
+  if (failed(laidOut))
+    return failure();
+  for (unsigned dim : {0, 1}) {
+    if (x.getDimSize(dim) == result.getDimSize(dim)) {
+      if (*laidOut && x.getDimSize(dim) != 1 &&
+          failed(verifySameDigits(*this, "a dimension that is not repeated", x, dim, result, dim)))
+        return failure();
+    } else if (x.getDimSize(dim) != 1) {
+      return emitOpError() << "expected dimension " << dim << " of size 1 or "
+                           << result.getDimSize(dim) << " but got " << x.getDimSize(dim);
+    } else if (*laidOut && Layout::of(x)->extent(dim) != 1) {
+      return emitOpError() << "expected a repeated dimension [r1:1] but got dimension " << dim
+                           << " of " << x;
+    }
+  }
+  return success();
+}
+
+LogicalResult ConvertOp::verify() {
+  auto x = cast<RankedTensorType>(getX().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (x.getShape() != result.getShape() || x.getElementType() != result.getElementType())
+    return emitOpError() << "expected a tile like " << x << " but got " << result;
+  if (Layout::of(x) && !Layout::of(result))
+    return emitOpError() << "expected a layout to convert to but got " << result;
+  return success();
+}

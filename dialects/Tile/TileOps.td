@@ -9,6 +9,7 @@ include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
 def Tile_Tensor : TensorRankOf<[F32, BF16, F16], [2]>;
+def Tile_TensorOrMask : TensorRankOf<[F32, BF16, F16, I1], [2]>;
 def Tile_TensorF32 : TensorRankOf<[F32], [2]>;
 def Tile_Memory : AnyTypeOf<[LLVM_AnyPointer, Tile_SmemType]>;
 
@@ -17,6 +18,7 @@ def Tile_AllocOp : Tile_Op<"alloc"> {
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_SmemType, "", [MemAlloc]>:$smem);
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($smem)";
+  let hasVerifier = 1;
 }
 def Tile_CopyOp : Tile_Op<"copy"> {
   let summary = "Asynchronous copy of whole contiguous rows, global to shared (cp.async.bulk, one elected thread, one mbarrier)";
@@ -82,15 +84,15 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure]> {
 }
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "Repeats dimensions of size 1";
-  let arguments = (ins Tile_Tensor:$x);
-  let results = (outs Tile_Tensor:$result);
+  let arguments = (ins Tile_TensorOrMask:$x);
+  let results = (outs Tile_TensorOrMask:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_ConvertOp : Tile_Op<"convert", [Pure]> {
   let summary = "The same tile in another layout: register renaming, or through shared memory";
-  let arguments = (ins Tile_Tensor:$x);
-  let results = (outs Tile_Tensor:$result);
+  let arguments = (ins Tile_TensorOrMask:$x);
+  let results = (outs Tile_TensorOrMask:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
