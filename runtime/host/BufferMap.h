@@ -1,0 +1,88 @@
+//===- BufferMap.h - Live buffers and who touched them ----------*- C++ -*-===//
+//
+// Global memory of the host device: registered buffers between unregistered
+// gaps, each with a lazily made shadow of its last readers and writers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace replayssm::rt {
+
+/// Times of the global shadow. A stamp is `epoch << 11 | thread`; epochs count
+/// up over barriers, blocks and launches and never restart, so older launches
+/// need no clearing.
+struct GlobalClock {
+  static constexpr unsigned kThreadBits = 11;
+  static constexpr uint64_t kTick = uint64_t(1) << kThreadBits;
+  static constexpr uint64_t kMany = kTick - 1; ///< Several threads (or blocks) read.
+
+  uint64_t launchBase = kTick, blockBase = kTick, epochBase = kTick;
+
+  void beginLaunch() { launchBase = blockBase = epochBase += kTick; }
+  void beginBlock() { blockBase = epochBase += kTick; }
+  void barrier() { epochBase += kTick; }
+};
+
+/// Two accesses that nothing orders: the stamp of the earlier one.
+struct GlobalConflict {
+  uint64_t stamp = 0; ///< 0 = none.
+  bool earlierWrites = false;
+};
+
+class GlobalShadow {
+public:
+  /// False when memory is exhausted. `bytes` is the buffer's size.
+  bool prepare(uint64_t bufferBytes, uint64_t offset, uint32_t bytes);
+  GlobalConflict load(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread);
+  GlobalConflict store(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread);
+
+private:
+  struct Free {
+    void operator()(void *p) const { std::free(p); }
+  };
+  using Stamps = std::unique_ptr<uint64_t[], Free>;
+  bool split(uint64_t bufferBytes, unsigned log2);
+
+  /// Accesses are naturally aligned, so granules as wide as the narrowest
+  /// access seen are exact; a narrower one splits them.
+  unsigned granuleLog2_ = 4;
+  Stamps writes_, reads_;
+};
+
+struct HostBuffer {
+  uintptr_t base = 0;
+  uint64_t bytes = 0;
+  void *storage = nullptr;
+  GlobalShadow shadow;
+
+  bool contains(uintptr_t address, uint64_t size) const {
+    return address - base <= bytes && size <= bytes - (address - base);
+  }
+};
+
+class BufferMap {
+public:
+  BufferMap() = default;
+  BufferMap(const BufferMap &) = delete;
+  BufferMap &operator=(const BufferMap &) = delete;
+  ~BufferMap();
+
+  /// A poisoned buffer, or null when memory is exhausted.
+  HostBuffer *allocate(uint64_t bytes);
+  /// False when no buffer starts at `base`.
+  bool free(uintptr_t base);
+  /// The buffer that holds `address`, or null.
+  HostBuffer *find(uintptr_t address);
+  /// The buffer at the least distance from `address`, or null.
+  HostBuffer *nearest(uintptr_t address);
+
+private:
+  std::vector<std::unique_ptr<HostBuffer>> buffers_; ///< Sorted by base.
+};
+
+} // namespace replayssm::rt
