@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Checks kernels over a pairwise covering array of shapes and variants.
+
+Every pair of values of two different factors occurs in at least one case (where
+the pair is legal). The array follows from the seed alone; its size is asserted,
+so that a change of the factors shows.
+"""
+import argparse
+import itertools
+import random
+import subprocess
+import sys
+import time
+
+SEED = 20240607
+COUNT = {"host": 39, "cuda": 49}
+
+COMMON = {
+    "rule": ["gdn", "kda"],
+    "phase": ["packed", "replay"],
+    "L": [1, 3, 8, 16, 32, 64],
+    "state": ["f32", "bf16"],
+    "io": ["bf16", "f32"],
+    "null": ["lt0", "le0"],
+    "gates": ["mixed", "strong", "mild"],
+    "flush": ["0", "0.2"],
+    "copy": ["direct", "bulk"],
+}
+# Heads and dims are small on the host device: it runs every thread of every block.
+HOST = {
+    "heads": [(1, 1), (1, 2), (2, 6), (2, 2)],
+    "dims": [(128, 128), (96, 80), (64, 32), (8, 8), (24, 200), (256, 16)],
+    "rows": [1, 3],
+    "landing": ["issue", "wait"],
+    "schedule": ["0", "5"],
+    "perturb": ["0", "9"],
+}
+CUDA = {
+    "heads": [(16, 32), (16, 48), (4, 16), (2, 6), (32, 32), (12, 12), (5, 15)],
+    "dims": [(128, 128), (96, 80), (64, 32), (8, 8), (24, 200), (256, 256)],
+    "rows": [1, 3, 7, 64],
+}
+
+
+def legal(case):
+    """Combinations that the specification has no meaning for."""
+    if case.get("phase") == "packed" and case.get("flush") == "0.2":
+        return False
+    if case.get("phase") == "packed" and case.get("L", 1) != 1:
+        return False
+    return True
+
+
+def covering_array(factors, seed):
+    rng = random.Random(seed)
+    names = list(factors)
+    pairs = set()
+    for a, b in itertools.combinations(names, 2):
+        for x in factors[a]:
+            for y in factors[b]:
+                if legal({a: x, b: y}):
+                    pairs.add((a, x, b, y))
+    cases = []
+    while pairs:
+        best, best_cover = None, set()
+        for _ in range(60):
+            seed_pair = rng.choice(sorted(pairs, key=repr))
+            case = {seed_pair[0]: seed_pair[1], seed_pair[2]: seed_pair[3]}
+            rest = [n for n in names if n not in case]
+            rng.shuffle(rest)
+            for name in rest:
+                options = []
+                for value in factors[name]:
+                    trial = dict(case, **{name: value})
+                    if not legal(trial):
+                        continue
+                    gain = sum(
+                        1
+                        for other, v in case.items()
+                        if ((name, value, other, v) in pairs or (other, v, name, value) in pairs)
+                    )
+                    options.append((gain, rng.random(), value))
+                if not options:
+                    case = None
+                    break
+                case[name] = max(options, key=lambda o: (o[0], o[1]))[2]
+            if case is None or not legal(case):
+                continue
+            cover = {
+                (a, case[a], b, case[b])
+                for a, b in itertools.combinations(names, 2)
+                if (a, case[a], b, case[b]) in pairs
+            }
+            if len(cover) > len(best_cover):
+                best, best_cover = case, cover
+        if best is None:
+            sys.exit("covering array: a pair is part of no legal case")
+        cases.append(best)
+        pairs -= best_cover
+    return cases
+
+
+def command(run, device, case, index):
+    (H, HV), (K, V) = case["heads"], case["dims"]
+    spec = {
+        "rule": case["rule"], "phase": case["phase"], "H": H, "HV": HV, "K": K, "V": V,
+        "gate": "softplus", "beta": "sigmoid_f32", "qk_norm": "l2_rsqrt", "null": case["null"],
+        "state": case["state"], "io": case["io"],
+    }
+    if case["phase"] == "replay":
+        spec["L"] = case["L"]
+    line = [
+        run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
+        f"--device={device}", f"--rows={case['rows']}", f"--seed={index + 1}",
+        f"--flush-rate={case['flush']}", "--null-rate=0.3", f"--gates={case['gates']}",
+        f"--tiling=copy={case['copy']}",
+    ]
+    if device == "host":
+        steps = 4 if case["phase"] == "packed" else case["L"] + 3
+        line += [
+            f"--landing={case['landing']}", f"--schedule-seed={case['schedule']}",
+            f"--perturb-seed={case['perturb']}", f"--steps={steps}",
+        ]
+    return line
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", required=True, help="replayssm-run")
+    parser.add_argument("--device", default="host", choices=["host", "cuda"])
+    parser.add_argument("--list", action="store_true", help="print the commands only")
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    factors = dict(COMMON, **(HOST if args.device == "host" else CUDA))
+    cases = covering_array(factors, SEED)
+    print(f"covering array: seed {SEED}, {len(cases)} cases, device {args.device}", flush=True)
+    lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
+    if args.list:
+        print("\n".join(" ".join(line) for line in lines))
+        return 0
+    if len(cases) != COUNT[args.device]:
+        print(f"expected {COUNT[args.device]} cases but got {len(cases)}: update COUNT if the factors changed")
+        return 1
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(line):
+        start = time.time()
+        result = subprocess.run(line, capture_output=True, text=True)
+        return line, result, time.time() - start
+
+    failed, slowest = 0, []
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for line, result, seconds in pool.map(one, lines):
+            slowest.append((seconds, line))
+            if result.returncode != 0:
+                failed += 1
+                print("FAIL", " ".join(line[1:]))
+                print(result.stdout[-3000:], result.stderr[-3000:], flush=True)
+    for seconds, line in sorted(slowest, reverse=True)[:3]:
+        print(f"slowest: {seconds:.1f} s  {line[2]} {line[4]}")
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
