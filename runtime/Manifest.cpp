@@ -86,6 +86,12 @@ public:
   bool string(std::string &out);
   bool integer(uint32_t &out);
   bool end();
+  /// The position of the next value, for `fail` to point at.
+  size_t mark() { return skipSpace(), pos; }
+  bool failAt(size_t position, std::string what, StatusCode code = StatusCode::InvalidArgument) {
+    pos = position;
+    return fail(std::move(what), code);
+  }
   bool fail(std::string what, StatusCode code = StatusCode::InvalidArgument);
 
   Status status;
@@ -155,8 +161,7 @@ bool Reader::object(std::initializer_list<Field> fields) {
   uint32_t seen = 0;
   if (!take('}')) {
     do {
-      skipSpace();
-      size_t keyPos = pos;
+      size_t keyPos = mark();
       std::string key;
       if (!string(key))
         return false;
@@ -164,13 +169,12 @@ bool Reader::object(std::initializer_list<Field> fields) {
       while (index < fields.size() && fields.begin()[index].key != key)
         ++index;
       if (index == fields.size() || (seen >> index & 1)) {
-        pos = keyPos;
         if (index < fields.size())
-          return fail("key '" + key + "' is given twice");
+          return failAt(keyPos, "key '" + key + "' is given twice");
         std::string known;
         for (const Field &field : fields)
           known += (known.empty() ? "" : ", ") + std::string(field.key);
-        return fail("unknown key '" + key + "', expected one of " + known);
+        return failAt(keyPos, "unknown key '" + key + "', expected one of " + known);
       }
       seen |= 1u << index;
       if (!expect(':') || !fields.begin()[index].read())
@@ -298,22 +302,25 @@ Result<KernelManifest> replayssm::manifestFromJson(std::string_view json) {
   Reader reader(json);
   auto abi = [&] {
     uint32_t version;
+    size_t at = reader.mark();
     if (!reader.integer(version))
       return false;
     return version == RSSM_ABI_VERSION ||
-           reader.fail("expected ABI version " + std::to_string(RSSM_ABI_VERSION) + " but got " +
-                           std::to_string(version),
-                       StatusCode::Incompatible);
+           reader.failAt(at,
+                         "expected ABI version " + std::to_string(RSSM_ABI_VERSION) +
+                             " but got " + std::to_string(version),
+                         StatusCode::Incompatible);
   };
   auto arg = [&] {
     KernelArg &arg = manifest.args.emplace_back();
     auto kind = [&] {
       std::string text;
+      size_t at = reader.mark();
       if (!reader.string(text))
         return false;
       arg.kind = text == "stride" ? KernelArg::Kind::Stride : KernelArg::Kind::Pointer;
       return text == kindName(arg.kind) ||
-             reader.fail("expected kind 'pointer' or 'stride' but got '" + text + "'");
+             reader.failAt(at, "expected kind 'pointer' or 'stride' but got '" + text + "'");
     };
     return reader.object({{"name", [&] { return reader.string(arg.name); }},
                           {"kind", kind},

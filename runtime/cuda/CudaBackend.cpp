@@ -88,6 +88,7 @@ CudaBackend::~CudaBackend() {
       if (driver.cuStreamEndCapture(stream(), &graph) == CuSuccess)
         GraphHandle abandoned(driver, graph);
       capturing = false;
+      captured.clear();
     }
     releaseRetired();
     start = {};

@@ -61,7 +61,9 @@ Status CudaKernel::checkParams() const {
 
 Result<int> CudaKernel::attribute(CuFunctionAttribute attribute) const {
   int value = 0;
-  RSSM_CU(backend.driver, cuFuncGetAttribute, &value, attribute, function);
+  RSSM_RETURN_IF_ERROR(
+      backend.driver.check("cuFuncGetAttribute of '" + manifest.name + "'",
+                           backend.driver.cuFuncGetAttribute(&value, attribute, function)));
   return value;
 }
 
@@ -83,10 +85,12 @@ Status CudaKernel::checkLimits() const {
             "kernel '" + manifest.name + "' needs " + std::to_string(total) +
                 " bytes of shared memory per block but " + backend.name() + " has " +
                 std::to_string(backend.maxSharedBytes())};
-  if (total > defaultSharedBytes)
-    RSSM_CU(backend.driver, cuFuncSetAttribute, function, CuFuncMaxDynamicSharedSizeBytes,
-            static_cast<int>(manifest.sharedBytes));
-  return Status::ok();
+  if (total <= defaultSharedBytes)
+    return Status::ok();
+  return backend.driver.check(
+      "cuFuncSetAttribute of '" + manifest.name + "'",
+      backend.driver.cuFuncSetAttribute(function, CuFuncMaxDynamicSharedSizeBytes,
+                                        static_cast<int>(manifest.sharedBytes)));
 }
 
 Result<KernelResources> CudaKernel::resources() const {
@@ -100,9 +104,11 @@ Result<KernelResources> CudaKernel::resources() const {
   resources.registers = *registers;
   resources.localBytes = *local;
   resources.sharedBytes = static_cast<int>(manifest.sharedBytes);
-  RSSM_CU(backend.driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+  RSSM_RETURN_IF_ERROR(backend.driver.check(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor of '" + manifest.name + "'",
+      backend.driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
           &resources.blocksPerMultiprocessor, function, static_cast<int>(manifest.threads),
-          manifest.sharedBytes);
+          manifest.sharedBytes)));
   return resources;
 }
 
