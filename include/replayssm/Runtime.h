@@ -65,6 +65,7 @@ public:
   Result<double> timeGraph(Graph &graph);
 
   rt::Backend &backend() const { return *backend_; }
+  const std::shared_ptr<rt::Backend> &sharedBackend() const { return backend_; }
   explicit Device(std::shared_ptr<rt::Backend> backend) : backend_(std::move(backend)) {}
 
 private:

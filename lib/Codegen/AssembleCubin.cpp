@@ -1,0 +1,78 @@
+//===- AssembleCubin.cpp - PTX to machine code by ptxas -------------------===//
+#include "dialects/Replay/Targets.h"
+#include "lib/Codegen/Emit.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+using namespace replayssm;
+
+static std::string findAssembler() {
+  SmallVector<std::string> toolkits{"/usr/local/cuda"};
+  if (const char *home = std::getenv("CUDA_HOME"))
+    toolkits.insert(toolkits.begin(), home);
+  SmallVector<std::string> folders;
+  for (const std::string &toolkit : toolkits)
+    folders.push_back(toolkit + "/bin");
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
+    return *found;
+  SmallVector<StringRef> paths(folders.begin(), folders.end());
+  ErrorOr<std::string> found = sys::findProgramByName("ptxas", paths);
+  return found ? *found : "";
+}
+
+/// What the assembler says.
+static std::string complaints(StringRef path) {
+  auto log = MemoryBuffer::getFile(path);
+  if (!log)
+    return "";
+  return (*log)->getBuffer().trim().str();
+}
+
+Result<std::string> codegen::assembleCubin(std::string_view ptx, std::string_view target) {
+  if (Result<const TargetFacts *> facts = lookupTarget(target); !facts)
+    return facts.status();
+  std::string assembler = findAssembler();
+  if (assembler.empty())
+    return {StatusCode::Unavailable,
+            "emission of a cubin needs ptxas in PATH, $CUDA_HOME/bin or /usr/local/cuda/bin"};
+
+  SmallString<128> input, output, log;
+  for (auto [path, suffix] : {std::pair{&input, "ptx"}, std::pair{&output, "cubin"},
+                              std::pair{&log, "log"}})
+    if (std::error_code error = sys::fs::createTemporaryFile("replayssm", suffix, *path))
+      return {StatusCode::Exhausted, "no temporary file for ptxas: " + error.message()};
+  scope_exit cleanup([&] {
+    for (SmallString<128> *path : {&input, &output, &log})
+      sys::fs::remove(*path);
+  });
+  {
+    std::error_code error;
+    raw_fd_ostream os(input, error);
+    os << StringRef(ptx.data(), ptx.size());
+    os.close();
+    if (error || os.has_error()) {
+      os.clear_error();
+      return {StatusCode::Exhausted, "the input of ptxas cannot be written"};
+    }
+  }
+  std::string arch = "-arch=" + std::string(target);
+  StringRef args[] = {assembler, "-O3", arch, "-o", output, input};
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log), StringRef(log)};
+  std::string error;
+  int code = sys::ExecuteAndWait(assembler, args, std::nullopt, redirects, /*SecondsToWait=*/300,
+                                 /*MemoryLimit=*/0, &error);
+  if (code != 0)
+    return {StatusCode::Internal, "ptxas failed with code " + std::to_string(code) + ": " +
+                                      (error.empty() ? complaints(log) : error)};
+  auto cubin = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!cubin || (*cubin)->getBufferSize() == 0)
+    return {StatusCode::Internal, "ptxas wrote no cubin"};
+  return (*cubin)->getBuffer().str();
+}

@@ -1,0 +1,217 @@
+//===- LowerToLLVM.cpp - gpu.module to the LLVM dialect -------------------===//
+#include "lib/Codegen/LowerToLLVM.h"
+#include "lib/Codegen/Emit.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace replayssm;
+
+void codegen::registerDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
+                  LLVM::LLVMDialect, math::MathDialect, NVVM::NVVMDialect,
+                  scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  // The GPU conversion asks this interface for the patterns of branches.
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+namespace {
+std::string place(Location loc) {
+  std::string text;
+  loc->walk([&](Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    text = (file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" +
+            Twine(file.getColumn()) + ": ").str();
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+/// Collects the errors of a scope, one per line.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diag) {
+          if (diag.getSeverity() == DiagnosticSeverity::Error)
+            text += (text.empty() ? "" : "\n") + place(diag.getLocation()) + "error: " + diag.str();
+          return success();
+        }) {}
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+Status malformed(gpu::GPUFuncOp func, const Twine &what) {
+  return {StatusCode::InvalidArgument,
+          (place(func.getLoc()) + "error: kernel '" + func.getName() + "' " + what).str()};
+}
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Manifests
+//===----------------------------------------------------------------------===//
+
+namespace {
+Status readArgs(gpu::GPUFuncOp func, ArrayAttr args, KernelManifest &manifest) {
+  if (args.size() != func.getNumArguments())
+    return malformed(func, "has a manifest of " + Twine(args.size()) + " arguments, expected " +
+                               Twine(func.getNumArguments()));
+  for (auto [index, attr] : llvm::enumerate(args)) {
+    auto entry = dyn_cast<ArrayAttr>(attr);
+    if (!entry || entry.size() != 3 || !llvm::all_of(entry, llvm::IsaPred<StringAttr>))
+      return malformed(func, "has a manifest whose argument " + Twine(index) +
+                                 " is not [name, kind, dtype]");
+    KernelArg arg;
+    arg.name = cast<StringAttr>(entry[0]).str();
+    StringRef kind = cast<StringAttr>(entry[1]).strref();
+    arg.dtype = cast<StringAttr>(entry[2]).str();
+    if (kind != "pointer" && kind != "stride")
+      return malformed(func, "has a manifest argument '" + arg.name +
+                                 "', expected kind pointer or stride but got '" + kind + "'");
+    arg.kind = kind == "pointer" ? KernelArg::Kind::Pointer : KernelArg::Kind::Stride;
+    Type type = func.getArgument(index).getType();
+    auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+    bool matches = arg.kind == KernelArg::Kind::Pointer ? pointer && pointer.getAddressSpace() == 1
+                                                        : type.isInteger(64);
+    if (!matches) {
+      std::string got;
+      llvm::raw_string_ostream(got) << type;
+      return malformed(func, "has argument '" + arg.name + "', expected type " +
+                                 (kind == "pointer" ? "!llvm.ptr<1>" : "i64") + " but got " + got);
+    }
+    manifest.args.push_back(std::move(arg));
+  }
+  return Status::ok();
+}
+
+Result<KernelManifest> readManifest(gpu::GPUFuncOp func) {
+  auto dict = func->getAttrOfType<DictionaryAttr>("replay.manifest");
+  if (!dict)
+    return malformed(func, "has no 'replay.manifest'");
+  KernelManifest manifest;
+  manifest.name = func.getName().str();
+  if (auto spec = dict.getAs<StringAttr>("spec"))
+    manifest.spec = spec.str();
+  for (auto [key, field] : {std::pair{"threads", &manifest.threads},
+                            std::pair{"blocksPerRow", &manifest.blocksPerRow},
+                            std::pair{"sharedBytes", &manifest.sharedBytes}}) {
+    auto value = dict.getAs<IntegerAttr>(key);
+    if (!value || value.getValue().isNegative() || !value.getValue().isIntN(31))
+      return malformed(func, Twine("has a manifest without a valid '") + key + "'");
+    *field = uint32_t(value.getValue().getZExtValue());
+  }
+  // Shuffles name all 32 lanes, so a partial warp would hang.
+  if (manifest.threads < 32 || manifest.threads > 1024 || manifest.threads % 32)
+    return malformed(func, "has " + Twine(manifest.threads) +
+                               " threads, expected a multiple of 32 up to 1024");
+  if (auto known = func.getKnownBlockSizeAttr();
+      known && (known.size() != 3 || known[0] != int32_t(manifest.threads) || known[1] != 1 ||
+                known[2] != 1))
+    return malformed(func, "has a known block size that differs from its manifest");
+  auto args = dict.getAs<ArrayAttr>("args");
+  if (!args)
+    return malformed(func, "has a manifest without 'args'");
+  RSSM_RETURN_IF_ERROR(readArgs(func, args, manifest));
+  if (auto sites = dict.getAs<ArrayAttr>("sites"))
+    for (Attribute site : sites) {
+      auto text = dyn_cast<StringAttr>(site);
+      if (!text)
+        return malformed(func, "has a manifest site that is not a string");
+      manifest.sites.push_back(text.str());
+    }
+  return manifest;
+}
+} // namespace
+
+Result<std::vector<KernelManifest>> codegen::takeManifests(gpu::GPUModuleOp gpuModule) {
+  std::vector<KernelManifest> manifests;
+  for (auto func : gpuModule.getOps<gpu::GPUFuncOp>()) {
+    if (!func.isKernel())
+      continue;
+    Result<KernelManifest> manifest = readManifest(func);
+    if (!manifest)
+      return manifest.status();
+    // Thread ids get their range from this one; it becomes nvvm.maxntid.
+    func->removeDiscardableAttr("gpu.known_block_size");
+    func->removeDiscardableAttr("replay.manifest");
+    func.setKnownBlockSizeAttr(
+        DenseI32ArrayAttr::get(func.getContext(), {int32_t(manifest->threads), 1, 1}));
+    manifests.push_back(manifest.take());
+  }
+  if (manifests.empty())
+    return {StatusCode::InvalidArgument,
+            "gpu.module '" + gpuModule.getName().str() + "' has no kernel"};
+  return manifests;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+Status codegen::lowerToLLVM(gpu::GPUModuleOp gpuModule, bool verifyEach) {
+  MLIRContext *context = gpuModule.getContext();
+  ErrorCollector errors(context);
+  PassManager pm(context, gpu::GPUModuleOp::getOperationName());
+  pm.enableVerifier(verifyEach);
+  pm.addPass(createSCFToControlFlowPass());
+  // Before the GPU conversion, which would turn math into libdevice calls.
+  pm.addPass(createConvertMathToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions gpuOptions;
+  gpuOptions.indexBitwidth = 64;
+  gpuOptions.useBarePtrCallConv = true;
+  pm.addPass(createConvertGpuOpsToNVVMOps(gpuOptions));
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(pm.run(gpuModule)))
+    return {StatusCode::Internal, errors.text.empty() ? "lowering of gpu.module '" +
+                                                            gpuModule.getName().str() +
+                                                            "' to LLVM failed"
+                                                      : errors.text};
+  Operation *left = nullptr;
+  gpuModule->walk([&](Operation *op) {
+    if (op != gpuModule && !isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
+      left = op;
+    return left ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (left)
+    return {StatusCode::Unsupported, place(left->getLoc()) + "error: '" +
+                                         left->getName().getStringRef().str() +
+                                         "' has no device instruction"};
+  for (auto func : gpuModule.getOps<LLVM::LLVMFuncOp>())
+    if (Attribute size = func->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName()))
+      func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+  return Status::ok();
+}

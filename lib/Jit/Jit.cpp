@@ -1,0 +1,69 @@
+//===- Jit.cpp - Compile and load in one step -----------------------------===//
+#include "replayssm/Jit.h"
+
+#include "lib/Compiler/Session.h"
+#include "lib/Jit/HostJit.h"
+#include "runtime/Backend.h"
+
+using namespace replayssm;
+
+/// Whose optimiser pipeline the host device runs: the host checks device code.
+static constexpr const char *hostDeviceTarget = "sm_90a";
+
+static Result<std::vector<Kernel>> jitForHost(Device &device, std::string_view mlir,
+                                              std::string_view fileName,
+                                              const CompileOptions &options) {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  auto module = lowerToGpu(*context, mlir, fileName, options);
+  if (!module)
+    return module.status();
+  auto optimized = codegen::optimizeDevice(**module, options.target, options.verifyEach);
+  if (!optimized)
+    return optimized.status();
+  std::vector<KernelManifest> manifests = optimized->kernels;
+  Result<HostCode> code = compileForHost(optimized.take());
+  if (!code)
+    return code.status();
+  std::vector<Kernel> kernels;
+  for (size_t i = 0; i < manifests.size(); ++i) {
+    auto impl = rt::makeHostKernel(code->entries[i], std::move(manifests[i]), code->owner);
+    kernels.emplace_back(device.sharedBackend(), std::move(impl));
+  }
+  return kernels;
+}
+
+Result<std::vector<Kernel>> replayssm::jitSource(Device &device, std::string_view mlir,
+                                                 std::string_view fileName,
+                                                 const CompileOptions &options) {
+  CompileOptions own = options;
+  own.emit = Emit::PTX;
+  own.stopAfter.clear();
+  own.target = device.isHost() ? hostDeviceTarget : device.target();
+  if (device.isHost())
+    return jitForHost(device, mlir, fileName, own);
+  Result<CompiledModule> compiled = compileSource(mlir, fileName, own);
+  if (!compiled)
+    return compiled.status();
+  std::vector<Kernel> kernels;
+  for (const KernelManifest &manifest : compiled->kernels) {
+    Result<Kernel> kernel = device.loadKernel(compiled->code, manifest);
+    if (!kernel)
+      return kernel.status();
+    kernels.push_back(kernel.take());
+  }
+  return kernels;
+}
+
+Result<Kernel> replayssm::jitSpec(Device &device, const KernelSpec &spec,
+                                  const CompileOptions &options) {
+  Result<std::string> source = importSpec(spec);
+  if (!source)
+    return source.status();
+  auto kernels = jitSource(device, *source, "<spec>", options);
+  if (!kernels)
+    return kernels.status();
+  if (kernels->size() != 1)
+    return {StatusCode::Internal, "expected one kernel of a spec but got " +
+                                      std::to_string(kernels->size())};
+  return std::move(kernels->front());
+}

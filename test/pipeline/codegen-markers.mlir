@@ -1,0 +1,178 @@
+// Every marker becomes its PTX instruction, on each chip; ptxas takes the result.
+// RUN: replayssm-opt --emit=ptx --target=sm_90a %s | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: replayssm-opt --emit=ptx --target=sm_90 %s | FileCheck %s
+// RUN: replayssm-opt --emit=ptx --target=sm_100a %s | FileCheck %s --check-prefixes=CHECK,SM100
+// RUN: replayssm-opt --emit=ptx --target=sm_100f %s | FileCheck %s
+// RUN: %if ptxas %{ replayssm-opt --emit=cubin --target=sm_90a %s -o %t.90a %}
+// RUN: %if ptxas %{ replayssm-opt --emit=cubin --target=sm_90 %s -o %t.90 %}
+// RUN: %if ptxas %{ replayssm-opt --emit=cubin --target=sm_100a %s -o %t.100a %}
+// RUN: %if ptxas %{ replayssm-opt --emit=cubin --target=sm_100f %s -o %t.100f %}
+
+// SM90: .version 8.0
+// SM90: .target sm_90a
+// SM100: .version 8.6
+// SM100: .target sm_100a
+// CHECK: .extern .shared .align 1024 .b8 rssm_dynamic_shared[]
+
+gpu.module @kernels {
+  llvm.func @rssm.ld.global.i8(!llvm.ptr<1>, i1, i32) -> i8 attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.i32(!llvm.ptr<1>, i1, i32) -> i32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.f32(!llvm.ptr<1>, i1, i32) -> f32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.bf16(!llvm.ptr<1>, i1, i32) -> bf16 attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.f16(!llvm.ptr<1>, i1, i32) -> f16 attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.v2f32(!llvm.ptr<1>, i1, i32) -> vector<2xf32> attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.v4f32(!llvm.ptr<1>, i1, i32) -> vector<4xf32> attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.v2bf16(!llvm.ptr<1>, i1, i32) -> vector<2xbf16> attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.v8bf16(!llvm.ptr<1>, i1, i32) -> vector<8xbf16> attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.global.v4f16(!llvm.ptr<1>, i1, i32) -> vector<4xf16> attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.i8(!llvm.ptr<1>, i8, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.i32(!llvm.ptr<1>, i32, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.f32(!llvm.ptr<1>, f32, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.bf16(!llvm.ptr<1>, bf16, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.f16(!llvm.ptr<1>, f16, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.v2f32(!llvm.ptr<1>, vector<2xf32>, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.v4f32(!llvm.ptr<1>, vector<4xf32>, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.v2bf16(!llvm.ptr<1>, vector<2xbf16>, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.v8bf16(!llvm.ptr<1>, vector<8xbf16>, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.global.v4f16(!llvm.ptr<1>, vector<4xf16>, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.shared.f32(!llvm.ptr<3>, i1, i32) -> f32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.ld.shared.v4f32(!llvm.ptr<3>, i1, i32) -> vector<4xf32> attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.shared.f32(!llvm.ptr<3>, f32, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.st.shared.v4f32(!llvm.ptr<3>, vector<4xf32>, i1, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.shared(i32) -> !llvm.ptr<3> attributes {sym_visibility = "private"}
+  llvm.func @rssm.barrier(i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.shfl.bfly.f32(f32, i32, i32) -> f32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.shfl.down.f32(f32, i32, i32, i32) -> f32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.mbar.init(!llvm.ptr<3>, i32, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.mbar.init.fence(i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.mbar.expect(!llvm.ptr<3>, i32, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.mbar.wait(!llvm.ptr<3>, i32, i32) attributes {sym_visibility = "private"}
+  llvm.func @rssm.copy.bulk(!llvm.ptr<3>, !llvm.ptr<1>, i32, !llvm.ptr<3>, i32) attributes {sym_visibility = "private"}
+
+  // The constant part of an address is in the instruction, the predicate on it.
+  // CHECK-LABEL: .entry load_store(
+  // CHECK: .reqntid 64
+  // CHECK-NOT: .maxntid
+  // CHECK-DAG: ld.global.v4.f32 {{{.*}}}, [%rd[[IN:[0-9]+]]];
+  // CHECK-DAG: ld.global.v4.f32 {{{.*}}}, [%rd[[IN]]+16];
+  // CHECK-DAG: ld.global.v2.f32 {{{.*}}}, [%rd[[IN]]+32];
+  // CHECK-DAG: mov.f32 %{{[a-z0-9]+}}, 0f00000000; @%p{{[0-9]+}} ld.global.f32 %{{[a-z0-9]+}}, [%rd{{[0-9]+}}+32];
+  // CHECK-DAG: mov.b16 %rs{{[0-9]+}}, 0; @%p{{[0-9]+}} ld.global.b16
+  // CHECK-DAG: @%p{{[0-9]+}} ld.global.v4.b32
+  // CHECK-DAG: @%p{{[0-9]+}} ld.global.v2.b32
+  // CHECK-DAG: @%p{{[0-9]+}} ld.global.b32
+  // CHECK-DAG: ld.global.u8
+  // CHECK: st.global.{{v4.b32|v2.b64}}
+  // CHECK: @%p{{[0-9]+}} st.global.v4.f32 [%rd{{[0-9]+}}+16], {
+  // CHECK: @%p{{[0-9]+}} st.global.b16
+  // CHECK: @%p{{[0-9]+}} st.global.u8
+  // CHECK: ret;
+  gpu.func @load_store(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %stride: i64) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>, replay.manifest = {
+        name = "load_store", spec = "", threads = 64 : i32, blocksPerRow = 1 : i32, sharedBytes = 0 : i32,
+        args = [["in", "pointer", "f32"], ["out", "pointer", "f32"], ["out_stride", "stride", "i64"]],
+        sites = ["load", "store"]}} {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i32
+    %c8 = arith.constant 8 : i32
+    %s = arith.constant 0 : i32
+    %true = arith.constant true
+    %p = arith.cmpi slt, %i, %c8 : i32
+    %i64 = arith.index_cast %tid : index to i64
+    %c12 = arith.constant 12 : i64
+    %e = arith.muli %i64, %c12 : i64
+    %a = llvm.getelementptr %in[%e] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %a4 = llvm.getelementptr %a[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    %a8 = llvm.getelementptr %a[8] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    %x0 = llvm.call @rssm.ld.global.v4f32(%a, %true, %s) : (!llvm.ptr<1>, i1, i32) -> vector<4xf32>
+    %x1 = llvm.call @rssm.ld.global.v4f32(%a4, %true, %s) : (!llvm.ptr<1>, i1, i32) -> vector<4xf32>
+    %x2 = llvm.call @rssm.ld.global.v2f32(%a8, %true, %s) : (!llvm.ptr<1>, i1, i32) -> vector<2xf32>
+    %x3 = llvm.call @rssm.ld.global.f32(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> f32
+    %x4 = llvm.call @rssm.ld.global.bf16(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> bf16
+    %x5 = llvm.call @rssm.ld.global.f16(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> f16
+    %x6 = llvm.call @rssm.ld.global.v8bf16(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> vector<8xbf16>
+    %x7 = llvm.call @rssm.ld.global.v4f16(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> vector<4xf16>
+    %x8 = llvm.call @rssm.ld.global.v2bf16(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> vector<2xbf16>
+    %x9 = llvm.call @rssm.ld.global.i8(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> i8
+    %x10 = llvm.call @rssm.ld.global.i32(%a8, %p, %s) : (!llvm.ptr<1>, i1, i32) -> i32
+    %es = arith.muli %i64, %stride : i64
+    %b = llvm.getelementptr %out[%es] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %b4 = llvm.getelementptr %b[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    llvm.call @rssm.st.global.v4f32(%b, %x0, %true, %s) : (!llvm.ptr<1>, vector<4xf32>, i1, i32) -> ()
+    llvm.call @rssm.st.global.v4f32(%b4, %x1, %p, %s) : (!llvm.ptr<1>, vector<4xf32>, i1, i32) -> ()
+    llvm.call @rssm.st.global.v2f32(%b4, %x2, %p, %s) : (!llvm.ptr<1>, vector<2xf32>, i1, i32) -> ()
+    llvm.call @rssm.st.global.f32(%b4, %x3, %p, %s) : (!llvm.ptr<1>, f32, i1, i32) -> ()
+    llvm.call @rssm.st.global.bf16(%b4, %x4, %p, %s) : (!llvm.ptr<1>, bf16, i1, i32) -> ()
+    llvm.call @rssm.st.global.f16(%b4, %x5, %p, %s) : (!llvm.ptr<1>, f16, i1, i32) -> ()
+    llvm.call @rssm.st.global.v8bf16(%b4, %x6, %p, %s) : (!llvm.ptr<1>, vector<8xbf16>, i1, i32) -> ()
+    llvm.call @rssm.st.global.v4f16(%b4, %x7, %p, %s) : (!llvm.ptr<1>, vector<4xf16>, i1, i32) -> ()
+    llvm.call @rssm.st.global.v2bf16(%b4, %x8, %p, %s) : (!llvm.ptr<1>, vector<2xbf16>, i1, i32) -> ()
+    llvm.call @rssm.st.global.i8(%b4, %x9, %p, %s) : (!llvm.ptr<1>, i8, i1, i32) -> ()
+    llvm.call @rssm.st.global.i32(%b4, %x10, %p, %s) : (!llvm.ptr<1>, i32, i1, i32) -> ()
+    gpu.return
+  }
+
+  // CHECK-LABEL: .entry collectives(
+  // CHECK: .reqntid 128
+  // CHECK: mbarrier.init.shared.b64 [{{.*}}], %r
+  // CHECK: fence.mbarrier_init.release.cluster;
+  // CHECK: bar.sync 0;
+  // CHECK: mbarrier.arrive.expect_tx.shared.b64 _, [{{.*}}], %r
+  // CHECK: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{{.*}}], [{{.*}}], %r{{[0-9]+}}, [{{.*}}];
+  // CHECK: rssm_wait_[[LABEL:[0-9]+]]:
+  // CHECK: mbarrier.try_wait.parity.shared.b64 done, [{{.*}}], %r
+  // CHECK: @!done bra rssm_wait_[[LABEL]];
+  // CHECK: ld.shared.{{v4.b32|v2.b64}}
+  // CHECK: shfl.sync.bfly.b32 %{{.*}}, %{{.*}}, 4, 31, -1;
+  // CHECK: shfl.sync.down.b32 %{{.*}}, %{{.*}}, 1, 6175, -1;
+  // CHECK: @%p{{[0-9]+}} st.shared.f32
+  // CHECK: st.shared.{{v4.b32|v2.b64}}
+  // CHECK: bar.sync 0;
+  // CHECK: mov.f32 %{{[a-z0-9]+}}, 0f00000000; @%p{{[0-9]+}} ld.shared.f32
+  gpu.func @collectives(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, replay.manifest = {
+        name = "collectives", spec = "", threads = 128 : i32, blocksPerRow = 2 : i32, sharedBytes = 4096 : i32,
+        args = [["in", "pointer", "f32"], ["out", "pointer", "f32"]], sites = ["a", "b"]}} {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i32
+    %s = arith.constant 1 : i32
+    %c0 = arith.constant 0 : i32
+    %c4 = arith.constant 4 : i32
+    %c8 = arith.constant 8 : i32
+    %c16 = arith.constant 16 : i32
+    %c512 = arith.constant 512 : i32
+    %c2048 = arith.constant 2048 : i32
+    %true = arith.constant true
+    %mbar = llvm.call @rssm.shared(%c0) : (i32) -> !llvm.ptr<3>
+    %tile = llvm.call @rssm.shared(%c16) : (i32) -> !llvm.ptr<3>
+    %first = arith.cmpi eq, %i, %c0 : i32
+    scf.if %first {
+      llvm.call @rssm.mbar.init(%mbar, %s, %s) : (!llvm.ptr<3>, i32, i32) -> ()
+    }
+    llvm.call @rssm.mbar.init.fence(%s) : (i32) -> ()
+    llvm.call @rssm.barrier(%s) : (i32) -> ()
+    scf.if %first {
+      llvm.call @rssm.mbar.expect(%mbar, %c512, %s) : (!llvm.ptr<3>, i32, i32) -> ()
+      llvm.call @rssm.copy.bulk(%tile, %in, %c512, %mbar, %s) : (!llvm.ptr<3>, !llvm.ptr<1>, i32, !llvm.ptr<3>, i32) -> ()
+    }
+    llvm.call @rssm.mbar.wait(%mbar, %c0, %s) : (!llvm.ptr<3>, i32, i32) -> ()
+    %c31 = arith.constant 31 : i32
+    %lane = arith.andi %i, %c31 : i32
+    %mine = llvm.getelementptr %tile[%lane] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, !llvm.array<4 x f32>
+    %v = llvm.call @rssm.ld.shared.v4f32(%mine, %true, %s) : (!llvm.ptr<3>, i1, i32) -> vector<4xf32>
+    %x = vector.extract %v[0] : f32 from vector<4xf32>
+    %y = llvm.call @rssm.shfl.bfly.f32(%x, %c4, %s) : (f32, i32, i32) -> f32
+    %z = arith.addf %x, %y : f32
+    %w = llvm.call @rssm.shfl.down.f32(%z, %s, %c8, %s) : (f32, i32, i32, i32) -> f32
+    %back = llvm.call @rssm.shared(%c2048) : (i32) -> !llvm.ptr<3>
+    %cell = llvm.getelementptr %back[%lane] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+    %warp0 = arith.cmpi ult, %i, %c31 : i32
+    llvm.call @rssm.st.shared.f32(%cell, %w, %warp0, %s) : (!llvm.ptr<3>, f32, i1, i32) -> ()
+    llvm.call @rssm.st.shared.v4f32(%mine, %v, %true, %s) : (!llvm.ptr<3>, vector<4xf32>, i1, i32) -> ()
+    llvm.call @rssm.barrier(%s) : (i32) -> ()
+    %r = llvm.call @rssm.ld.shared.f32(%cell, %warp0, %s) : (!llvm.ptr<3>, i1, i32) -> f32
+    %dst = llvm.getelementptr %out[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    llvm.call @rssm.st.global.f32(%dst, %r, %true, %s) : (!llvm.ptr<1>, f32, i1, i32) -> ()
+    gpu.return
+  }
+}
