@@ -163,7 +163,7 @@ LogicalResult BroadcastOp::verify() {
     return failure();
   for (unsigned dim : {0, 1}) {
     if (x.getDimSize(dim) == result.getDimSize(dim)) {
-      if (*laidOut && x.getDimSize(dim) != 1 &&
+      if (*laidOut &&
           failed(verifySameDigits(*this, "a dimension that is not repeated", x, dim, result, dim)))
         return failure();
     } else if (x.getDimSize(dim) != 1) {
