@@ -82,7 +82,6 @@ void Engine::runBlock(uint32_t x, uint32_t y) {
     blockStarts_.push_back({clock_.blockBase, x, y});
   shared_.beginBlock(options_);
   startThreads();
-  current_ = pick();
   rssm_fiber_switch(&mainStack_, current_->stack);
   if (status_)
     checkBlockEnd();

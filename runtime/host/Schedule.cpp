@@ -26,7 +26,9 @@ void Engine::startThreads() {
     warp.shuffling = warp.exited = 0;
   }
   exited_ = atBarrier_ = 0;
-  current_ = &threads_.back(); // so that the first pick is thread 0
+  current_ = &threads_.front();
+  if (permuted_)
+    current_ = pick();
 }
 
 static uint32_t nthSetBit(uint32_t mask, uint32_t n) {
