@@ -79,6 +79,7 @@ Result<HostCode> replayssm::compileForHost(codegen::DeviceModule device) {
 
   auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine))
                  .setLinkProcessSymbolsByDefault(false)
+                 .setPlatformSetUp(orc::setUpInactivePlatform) // No initialisers to run.
                  .create();
   if (!jit)
     return toStatus(jit.takeError(), "the host compiler cannot start");
