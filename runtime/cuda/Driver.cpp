@@ -25,25 +25,23 @@ Result<Driver> Driver::open() {
                       path + " has no cuGetProcAddress_v2");
 
   Driver driver;
-  const char *missing = nullptr;
-  auto find = [&](const char *name, int version) {
+  std::string missing;
+  auto find = [&](const char *name, int version, bool required) {
     void *function = nullptr;
     int found = 0;
-    return getProcAddress(name, &function, version, /*flags=*/0, &found) == CuSuccess ? function
-                                                                                      : nullptr;
-  };
-  auto require = [&](const char *name, int version) {
-    void *function = find(name, version);
-    if (!function && !missing)
-      missing = name;
+    CuResult result = getProcAddress(name, &function, version, /*flags=*/0, &found);
+    if (result != CuSuccess)
+      function = nullptr;
+    if (!function && required && missing.empty())
+      missing = std::string(name) + " (driver error " + std::to_string(result) + ")";
     return function;
   };
 #define RSSM_DRIVER(name, version, params)                                     \
-  driver.name = reinterpret_cast<decltype(driver.name)>(require(#name, version));
+  driver.name = reinterpret_cast<decltype(driver.name)>(find(#name, version, true));
 #define RSSM_DRIVER_OPTIONAL(name, version, params)                            \
-  driver.name = reinterpret_cast<decltype(driver.name)>(find(#name, version));
+  driver.name = reinterpret_cast<decltype(driver.name)>(find(#name, version, false));
 #include "runtime/cuda/Driver.def"
-  if (missing)
+  if (!missing.empty())
     return Status(StatusCode::Unavailable,
                   std::string("no CUDA driver: ") + path + " has no " + missing);
   return driver;

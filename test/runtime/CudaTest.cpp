@@ -59,7 +59,8 @@ TEST_F(Cuda, NoDriver) {
 TEST_F(Cuda, OldDriver) {
   fake->missing = "cuGraphUpload";
   EXPECT_STATUS(Device::openCuda().status(), std::string("unavailable: no CUDA driver: ") +
-                                                 FAKE_CUDA_PATH + " has no cuGraphUpload");
+                                                 FAKE_CUDA_PATH +
+                                                 " has no cuGraphUpload (driver error 500)");
 }
 
 TEST_F(Cuda, NoDevice) {
