@@ -1,17 +1,166 @@
-//===- PlanShared.cpp ---------------------------------------------===//
+//===- PlanShared.cpp - Where buffers and mbarriers lie in shared memory --===//
+#include "dialects/Replay/Targets.h"
 #include "passes/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_PLANSHARED
 #include "passes/Passes.h.inc"
 } // namespace replayssm
 
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::tile;
+
+namespace {
+/// Positions are those of a walk over the function; [first, last] is where the
+/// bytes must be the buffer's own.
+struct Buffer {
+  AllocOp alloc;
+  int64_t first, last, bytes, align = 16, at = 0;
+
+  int64_t end() const { return at + bytes; }
+  bool overlaps(const Buffer &other) const { return at < other.end() && other.at < end(); }
+  bool livesWith(const Buffer &other) const { return first <= other.last && other.first <= last; }
+};
+
+/// Buffers up to this size keep their bytes to themselves while there is room:
+/// shared memory is cheaper than the barrier that reuse needs.
+constexpr int64_t smallBytes = 1024;
+
+class Planner {
+public:
+  explicit Planner(gpu::GPUFuncOp func) : func(func) {}
+  LogicalResult run(int64_t limit, StringRef chip);
+
+private:
+  void number();
+  Buffer bufferOf(AllocOp alloc);
+  /// Sets every buffer's place; gives the bytes needed.
+  int64_t place(ArrayRef<Buffer *> order, bool reuseSmall);
+  /// The last position where `op`, seen from the block of `alloc`, may run.
+  int64_t lastRun(Operation *op, AllocOp alloc);
+
+  gpu::GPUFuncOp func;
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> span; // of an op and its regions
+  int64_t end = 0, mbarriers = 0;
+};
+} // namespace
+
+void Planner::number() {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) { span[op] = {end, end}, ++end; });
+  func.walk<WalkOrder::PostOrder>([&](Operation *op) {
+    if (Operation *parent = op->getParentOp(); span.contains(parent))
+      span[parent].second = std::max(span[parent].second, span[op].second);
+  });
+}
+
+int64_t Planner::lastRun(Operation *op, AllocOp alloc) {
+  int64_t last = span[op].second;
+  // A loop that does not contain the buffer comes back to it.
+  for (Operation *parent = op->getParentOp(); parent != func; parent = parent->getParentOp())
+    if (isa<scf::ForOp>(parent) && !parent->isProperAncestor(alloc))
+      last = std::max(last, span[parent].second);
+  return last;
+}
+
+Buffer Planner::bufferOf(AllocOp alloc) {
+  Buffer buffer{alloc, span[alloc].first, span[alloc].first, alloc.getSmem().getType().getBytes()};
+  for (Operation *user : alloc->getUsers()) {
+    buffer.last = std::max(buffer.last, lastRun(user, alloc));
+    auto copy = dyn_cast<CopyOp>(user);
+    if (!copy)
+      continue;
+    // The copy engine is ordered with nothing before the copy: nobody else may
+    // have touched these bytes. Nor after it, on a path without a wait.
+    buffer.align = 128;
+    buffer.first = 0;
+    bool waited = llvm::any_of(copy->getUsers(), [&](Operation *wait) {
+      return wait->getBlock() == copy->getBlock();
+    });
+    for (Operation *wait : copy->getUsers())
+      buffer.last = std::max(buffer.last, lastRun(wait, alloc));
+    if (!waited)
+      buffer.last = end;
+  }
+  return buffer;
+}
+
+int64_t Planner::place(ArrayRef<Buffer *> order, bool reuseSmall) {
+  int64_t start = 8 * mbarriers, total = start;
+  auto apart = [&](const Buffer &a, const Buffer &b) {
+    return a.livesWith(b) || (!reuseSmall && std::min(a.bytes, b.bytes) <= smallBytes);
+  };
+  for (auto [i, buffer] : llvm::enumerate(order)) {
+    // The lowest place that is free of every buffer placed before.
+    buffer->at = llvm::alignTo(start, buffer->align);
+    for (size_t other = 0; other < i;) {
+      bool clash = buffer->overlaps(*order[other]) && apart(*buffer, *order[other]);
+      if (clash)
+        buffer->at = llvm::alignTo(order[other]->end(), buffer->align);
+      other = clash ? 0 : other + 1;
+    }
+    total = std::max(total, buffer->end());
+  }
+  return llvm::alignTo(total, 16);
+}
+
+LogicalResult Planner::run(int64_t limit, StringRef chip) {
+  number();
+  SmallVector<Buffer> buffers;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto copy = dyn_cast<CopyOp>(op))
+      copy.setMbarrier(8 * mbarriers++);
+    if (auto alloc = dyn_cast<AllocOp>(op))
+      buffers.push_back(bufferOf(alloc));
+  });
+  // Destinations of copies first, then large before small.
+  SmallVector<Buffer *> order;
+  for (Buffer &buffer : buffers)
+    order.push_back(&buffer);
+  std::sort(order.begin(), order.end(), [](Buffer *a, Buffer *b) {
+    return std::tuple(-a->align, -a->bytes, a->first) < std::tuple(-b->align, -b->bytes, b->first);
+  });
+  int64_t total = place(order, /*reuseSmall=*/false);
+  if (total > limit)
+    total = place(order, /*reuseSmall=*/true);
+  if (total > limit) {
+    InFlightDiagnostic diag = func.emitOpError()
+                              << "expected at most " << limit << " bytes of shared memory per block on "
+                              << chip << " but '" << func.getName() << "' needs " << total;
+    if (!order.empty())
+      diag.attachNote(order.front()->alloc.getLoc())
+          << "the largest buffer holds " << order.front()->bytes << " bytes";
+    return diag;
+  }
+  Builder b(func.getContext());
+  for (Buffer &buffer : buffers)
+    buffer.alloc.setOffset(buffer.at);
+  NamedAttrList manifest(func->getAttrOfType<DictionaryAttr>("replay.manifest"));
+  manifest.set("sharedBytes", b.getI64IntegerAttr(total));
+  func->setAttr("replay.manifest", manifest.getDictionary(func.getContext()));
+  return success();
+}
+
 namespace {
 struct PlanShared : replayssm::impl::PlanSharedBase<PlanShared> {
   using PlanSharedBase::PlanSharedBase;
   void runOnOperation() override {
-    getOperation()->emitError() << "pass '" << getArgument() << "' is not built yet";
-    signalPassFailure();
+    std::string chip = "sm_90a";
+    if (ArrayAttr targets = getOperation().getTargetsAttr())
+      for (Attribute target : targets)
+        if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target))
+          chip = nvvm.getChip().str();
+    const TargetFacts *facts = findTarget(chip);
+    if (!facts) {
+      getOperation().emitOpError()
+          << "expected a target of " << knownTargets() << " but got '" << chip << "'";
+      return signalPassFailure();
+    }
+    for (auto func : getOperation().getOps<gpu::GPUFuncOp>())
+      if (failed(Planner(func).run(facts->sharedBytesPerBlock, chip)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -1,17 +1,199 @@
-//===- VerifyTile.cpp ---------------------------------------------===//
+//===- VerifyTile.cpp - What must hold before threads are made ------------===//
+#include "dialects/Tile/Layout.h"
 #include "passes/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_VERIFYTILE
 #include "passes/Passes.h.inc"
 } // namespace replayssm
 
+using namespace mlir;
+using namespace replayssm::tile;
+
+namespace {
+/// Whether a value is the same in all threads of the block.
+class Uniformity {
+public:
+  bool holds(Value value);
+
+private:
+  bool compute(Value value);
+  bool ofArgument(BlockArgument arg);
+  DenseMap<Value, bool> known;
+};
+} // namespace
+
+bool Uniformity::holds(Value value) {
+  // What is carried around a loop is uniform unless something else in it is not.
+  auto [it, inserted] = known.try_emplace(value, true);
+  if (!inserted)
+    return it->second;
+  bool result = compute(value);
+  return known[value] = result;
+}
+
+bool Uniformity::ofArgument(BlockArgument arg) {
+  Operation *parent = arg.getOwner()->getParentOp();
+  if (isa<gpu::GPUFuncOp>(parent))
+    return true;
+  auto loop = dyn_cast<scf::ForOp>(parent);
+  if (!loop)
+    return false;
+  if (arg == loop.getInductionVar())
+    return holds(loop.getLowerBound()) && holds(loop.getStep());
+  unsigned i = arg.getArgNumber() - 1;
+  return holds(loop.getInits()[i]) && holds(loop.getYieldedValues()[i]);
+}
+
+bool Uniformity::compute(Value value) {
+  if (isa<RankedTensorType>(value.getType()))
+    return false;
+  if (auto arg = dyn_cast<BlockArgument>(value))
+    return ofArgument(arg);
+  Operation *op = value.getDefiningOp();
+  unsigned i = cast<OpResult>(value).getResultNumber();
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return holds(branch.getCondition()) && holds(branch.thenYield().getOperand(i)) &&
+           holds(branch.elseYield().getOperand(i));
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return holds(loop.getRegionIterArgs()[i]);
+  if (isa<gpu::BlockIdOp, gpu::GridDimOp, gpu::BlockDimOp>(op))
+    return true;
+  if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp, gpu::GlobalIdOp>(op))
+    return false;
+  bool computed = isa<LLVM::LoadOp>(op) || (isPure(op) && !isa<NVVM::NVVMDialect>(op->getDialect()));
+  return computed && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return holds(operand); });
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyTiles(Operation *op, ValueRange values) {
+  for (Value value : values)
+    if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+      if (tile.getRank() != 2 || !Layout::of(tile))
+        return op->emitOpError() << "expected tiles with a layout but got " << tile
+                                 << " (replay-assign-layouts gives them)";
+  return success();
+}
+
+/// Tiles flow through elementwise ops, tile ops and structured control alone.
+static LogicalResult verifyKind(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  if (llvm::none_of(op->getOperandTypes(), isTensor) && llvm::none_of(op->getResultTypes(), isTensor))
+    return success();
+  if (OpTrait::hasElementwiseMappableTraits(op) || isa<TileDialect>(op->getDialect()) ||
+      isa<arith::ConstantOp, tensor::SplatOp, scf::IfOp, scf::ForOp, scf::YieldOp>(op))
+    return success();
+  return op->emitOpError() << "expected an op on tiles: arith, math, tile, scf.if or scf.for";
+}
+
+static LogicalResult verifyUniform(Operation *op, StringRef what, Value value, Uniformity &uniformity) {
+  if (!value || uniformity.holds(value))
+    return success();
+  return op->emitOpError() << "expected " << what << " to be the same in all threads of the block";
+}
+
+/// Whether every path from `from` to the end of its block waits for `token`.
+static bool waits(Value token, Operation *from) {
+  for (Operation *op = from; op; op = op->getNextNode()) {
+    if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getToken() == token)
+      return true;
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (branch && !branch.getElseRegion().empty() &&
+        waits(token, &branch.thenBlock()->front()) && waits(token, &branch.elseBlock()->front()))
+      return true;
+  }
+  return false;
+}
+
+static LogicalResult verifyCopy(CopyOp op) {
+  if (!op.getMbarrier())
+    return op.emitOpError() << "expected a planned mbarrier (replay-plan-shared sets it)";
+  if (auto loop = op->getParentOfType<LoopLikeOpInterface>()) {
+    InFlightDiagnostic diag = op.emitOpError()
+                              << "expected a copy outside loops: its mbarrier is used once";
+    diag.attachNote(loop->getLoc()) << "the loop";
+    return diag;
+  }
+  if (!waits(op.getToken(), op->getNextNode()))
+    return op.emitOpError() << "expected a tile.wait on every path after the copy";
+  for (Operation *user : op.getDst().getUsers())
+    if (auto store = dyn_cast<StoreOp>(user)) {
+      InFlightDiagnostic diag = op.emitOpError()
+                                << "expected a buffer that only copies write: a store is not "
+                                   "ordered with the copy engine";
+      diag.attachNote(store.getLoc()) << "the store";
+      return diag;
+    }
+  return success();
+}
+
+static LogicalResult verifyConvert(ConvertOp op) {
+  RankedTensorType from = op.getX().getType(), to = op.getResult().getType();
+  if (registerMap(*Layout::of(from), *Layout::of(to), to.getShape()))
+    return success();
+  return op.emitOpError() << "expected registers to be renamed but elements change threads from "
+                          << from << " to " << to << " (replay-lower-converts)";
+}
+
+static LogicalResult verifyFor(scf::ForOp op) {
+  if (op.getStaticTripCount())
+    return success();
+  return op.emitOpError() << "expected constant bounds and step";
+}
+
+static LogicalResult verify(Operation *op, Uniformity &uniformity) {
+  if (failed(verifyKind(op)) || failed(verifyTiles(op, op->getResults())))
+    return failure();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (failed(verifyTiles(op, block.getArguments())))
+        return failure();
+  auto memory = [&](Operation *op, Value offset, Value rows, Value owner) {
+    return success(succeeded(verifyUniform(op, "the offset", offset, uniformity)) &&
+                   succeeded(verifyUniform(op, "'rows'", rows, uniformity)) &&
+                   succeeded(verifyUniform(op, "'owner'", owner, uniformity)));
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](AllocOp op) -> LogicalResult {
+        if (op.getOffset())
+          return success();
+        return op.emitOpError() << "expected a planned offset (replay-plan-shared sets it)";
+      })
+      .Case([&](LoadOp op) { return memory(op, op.getOffset(), op.getRows(), {}); })
+      .Case([&](StoreOp op) { return memory(op, op.getOffset(), op.getRows(), op.getOwner()); })
+      .Case([&](CopyOp op) {
+        return success(succeeded(verifyCopy(op)) &&
+                       succeeded(memory(op, op.getOffset(), op.getRows(), {})));
+      })
+      .Case([](ConvertOp op) { return verifyConvert(op); })
+      .Case([](scf::ForOp op) { return verifyFor(op); })
+      .Case([&](scf::IfOp op) {
+        return verifyUniform(op, "the condition", op.getCondition(), uniformity);
+      })
+      .Default([](Operation *) { return success(); });
+}
+
 namespace {
 struct VerifyTile : replayssm::impl::VerifyTileBase<VerifyTile> {
   using VerifyTileBase::VerifyTileBase;
   void runOnOperation() override {
-    getOperation()->emitError() << "pass '" << getArgument() << "' is not built yet";
-    signalPassFailure();
+    for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
+      Uniformity uniformity;
+      WalkResult walk = func.walk([&](Operation *op) {
+        return op == func || succeeded(verify(op, uniformity)) ? WalkResult::advance()
+                                                               : WalkResult::interrupt();
+      });
+      if (walk.wasInterrupted())
+        return signalPassFailure();
+    }
   }
 };
 } // namespace
