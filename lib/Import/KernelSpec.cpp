@@ -223,6 +223,8 @@ Status checkRelations(const Fields &fields) {
     return invalid("'lower_bound' applies to gate=safe only");
   if (isSafe && !fields.get("lower_bound"))
     return invalid("expected 'lower_bound' to be given for gate=safe, a number below 0");
+  if (isSafe && !(*number<double>(*fields.get("lower_bound")) < 0))
+    return invalid("expected 'lower_bound' to be below 0 but got " + quote(*fields.get("lower_bound")));
   return Status::ok();
 }
 
@@ -238,7 +240,7 @@ const char *replayssm::name(DType dtype) {
 const char *replayssm::name(NullRow null) { return null == NullRow::LT0 ? "lt0" : "le0"; }
 
 double KernelSpec::effectiveScale() const {
-  return scale != 0 ? scale : 1.0 / std::sqrt(double(K));
+  return scale != 0 ? scale : std::pow(double(K), -0.5);
 }
 
 Status replayssm::validate(const KernelSpec &spec) {
