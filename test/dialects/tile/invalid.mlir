@@ -1,0 +1,452 @@
+// One split per check of a verifier.
+// RUN: replayssm-opt %s -split-input-file -verify-diagnostics
+
+// Owners are r, l and w.
+gpu.module @m {
+  // expected-error @+1 {{expected a factor like r4, l8 or w2 but got 'x4'}}
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[x4:1], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// A factor has a size.
+gpu.module @m {
+  // expected-error @+1 {{expected a factor like r4, l8 or w2 but got 'r'}}
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[r:1], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Sizes and strides count.
+gpu.module @m {
+  // expected-error @+1 {{expected positive sizes and strides}}
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[r4:0], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// No two digits of an owner overlap.
+gpu.module @m {
+  // expected-error @+1 {{expected the strides of 'l' factors to follow each other but got stride 4 where 8 comes next}}
+  gpu.func @f(%x: tensor<64x1xf32, #tile.layout<[l8:1, l8:4], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Registers leave no gaps.
+gpu.module @m {
+  // expected-error @+1 {{expected the strides of 'r' factors to follow each other but got stride 2 where 1 comes next}}
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[r4:2], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Lane factors are powers of two.
+gpu.module @m {
+  // expected-error @+1 {{expected lane factors to be powers of two but got l3:1}}
+  gpu.func @f(%x: tensor<3x1xf32, #tile.layout<[l3:1], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// A warp has 32 lanes.
+gpu.module @m {
+  // expected-error @+1 {{expected lane factors to fit 32 lanes but they need 64}}
+  gpu.func @f(%x: tensor<64x1xf32, #tile.layout<[l8:8], [l8:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// A layout has the tile's rank.
+gpu.module @m {
+  // expected-error @+1 {{expected a layout of 2 dimensions but got #tile.layout<[r4:1]>}}
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[r4:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// A layout covers the tile.
+gpu.module @m {
+  // expected-error @+1 {{expected a layout that covers 5 elements of dimension 0 but got #tile.layout<[r4:1], [r1:1]>}}
+  gpu.func @f(%x: tensor<5x1xf32, #tile.layout<[r4:1], [r1:1]>>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Shared buffers have elements.
+gpu.module @m {
+  // expected-error @+1 {{expected a positive shape but got 0x4}}
+  gpu.func @f(%x: !tile.smem<0, 4, f32>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Shared elements are whole bytes.
+gpu.module @m {
+  // expected-error @+1 {{expected elements of whole bytes but got 'i1'}}
+  gpu.func @f(%x: !tile.smem<4, 4, i1>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Buffers start at 16 bytes.
+gpu.module @m {
+  gpu.func @f() {
+    // expected-error @+1 {{'tile.alloc' op expected a byte offset that is a multiple of 16 but got 8}}
+    %s = tile.alloc at 8 : !tile.smem<4, 4, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Copies come from global memory.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<3>, %o: i64, %s: !tile.smem<4, 4, f32>) {
+    // expected-error @+1 {{'tile.copy' op expected a global pointer, '!llvm.ptr<1>', but got '!llvm.ptr<3>'}}
+    %t = tile.copy %p[%o] to %s : !llvm.ptr<3>, !tile.smem<4, 4, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The copy engine moves 16 bytes at a time.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64, %s: !tile.smem<4, 3, f32>) {
+    // expected-error @+1 {{'tile.copy' op expected rows of a multiple of 16 bytes but got 12}}
+    %t = tile.copy %p[%o] to %s : !llvm.ptr<1>, !tile.smem<4, 3, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// An mbarrier has 8 bytes.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64, %s: !tile.smem<4, 4, f32>) {
+    // expected-error @+1 {{'tile.copy' op expected an mbarrier at a multiple of 8 bytes but got 4}}
+    %t = tile.copy %p[%o] to %s mbarrier 4 : !llvm.ptr<1>, !tile.smem<4, 4, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A load has one layout.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) {
+    // expected-error @+1 {{'tile.load' op expected a layout in one place but got both #tile.layout<[r4:1], [r1:1]> and that of 'tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>>'}}
+    %x = tile.load %p[%o] strides [1, 1] layout <[r4:1], [r1:1]> : !llvm.ptr<1> -> tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// An anchor covers the tile.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) {
+    // expected-error @+1 {{'tile.load' op expected a layout that covers 8 elements of dimension 0 but got #tile.layout<[r4:1], [r1:1]>}}
+    %x = tile.load %p[%o] strides [1, 1] layout <[r4:1], [r1:1]> : !llvm.ptr<1> -> tensor<8x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A tile has two strides.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) {
+    // expected-error @+1 {{'tile.load' op expected 2 strides but got 1}}
+    %x = tile.load %p[%o] strides [1] : !llvm.ptr<1> -> tensor<4x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Strides go forward.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) {
+    // expected-error @+1 {{'tile.load' op expected strides of at least 0 but got -1}}
+    %x = tile.load %p[%o] strides [-1, 1] : !llvm.ptr<1> -> tensor<4x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Pointers are global.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr, %o: i64, %x: tensor<4x1xf32>) {
+    // expected-error @+1 {{'tile.store' op expected a global pointer, '!llvm.ptr<1>', but got '!llvm.ptr'}}
+    tile.store %x, %p[%o] strides [1, 1] : tensor<4x1xf32>, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+// Shared buffers hold one type.
+gpu.module @m {
+  gpu.func @f(%s: !tile.smem<4, 1, bf16>, %o: i64, %x: tensor<4x1xf32>) {
+    // expected-error @+1 {{'tile.store' op expected elements of 'bf16' as in '!tile.smem<4, 1, bf16>' but got 'f32'}}
+    tile.store %x, %s[%o] strides [1, 1] : tensor<4x1xf32>, !tile.smem<4, 1, bf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Constant accesses stay inside the buffer.
+gpu.module @m {
+  gpu.func @f(%s: !tile.smem<4, 4, f32>, %x: tensor<2x4xf32>) {
+    %o = arith.constant 9 : i64
+    // expected-error @+1 {{'tile.store' op expected elements inside '!tile.smem<4, 4, f32>' but got 9 to 16}}
+    tile.store %x, %s[%o] strides [4, 1] : tensor<2x4xf32>, !tile.smem<4, 4, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows meet rows, or columns columns.
+gpu.module @m {
+  gpu.func @f(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected contract [0, 0] or [1, 1] but got [1, 0]}}
+    %d = tile.dot %a, %b contract [1, 0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Contracted sizes agree.
+gpu.module @m {
+  gpu.func @f(%a: tensor<4x8xf32>, %b: tensor<4x4xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected equal contracted dimensions but got 8 and 4}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The result has the free dimensions.
+gpu.module @m {
+  gpu.func @f(%a: tensor<4x8xf32>, %b: tensor<2x8xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected a result of 4x2 but got 'tensor<2x4xf32>'}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<2x4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The accumulator is like the result.
+gpu.module @m {
+  gpu.func @f(%a: tensor<4x8xf32>, %b: tensor<2x8xf32>, %c: tensor<2x4xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected an accumulator of 'tensor<4x2xf32>' but got 'tensor<2x4xf32>'}}
+    %d = tile.dot %a, %b acc(%c) contract [1, 1] : (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<4x2xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Layouts come all at once.
+gpu.module @m {
+  gpu.func @f(%a: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, %b: tensor<1x8xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected a layout on every tile or on none but got 2 of 3}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, tensor<1x8xf32>) -> tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Contracted dimensions are spread alike.
+gpu.module @m {
+  gpu.func @f(%a: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, %b: tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimensions to be spread alike but got dimension 1 of 'tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>' and dimension 1 of 'tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>'}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>) -> tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows of the result are a's.
+gpu.module @m {
+  gpu.func @f(%a: tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>, %b: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>) {
+    // expected-error @+1 {{'tile.dot' op expected rows to be spread alike but got dimension 0 of 'tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>' and dimension 0 of 'tensor<4x1xf32, #tile.layout<[l4:1], [r1:1]>>'}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>) -> tensor<4x1xf32, #tile.layout<[l4:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Columns of the result are b's.
+gpu.module @m {
+  gpu.func @f(%a: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, %b: tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>) {
+    // expected-error @+1 {{'tile.dot' op expected columns to be spread alike but got dimension 0 of 'tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>' and dimension 1 of 'tensor<1x4xf32, #tile.layout<[r1:1], [l4:1]>>'}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>) -> tensor<1x4xf32, #tile.layout<[r1:1], [l4:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A butterfly joins lanes, not warps.
+gpu.module @m {
+  gpu.func @f(%a: tensor<1x8xf32, #tile.layout<[r1:1], [w8:1]>>, %b: tensor<1x8xf32, #tile.layout<[r1:1], [w8:1]>>) {
+    // expected-error @+1 {{'tile.dot' op expected a contraction inside a warp but dimension 1 of 'tensor<1x8xf32, #tile.layout<[r1:1], [w8:1]>>' is spread over warps}}
+    %d = tile.dot %a, %b contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [w8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [w8:1]>>) -> tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// An accumulator starts one chain.
+gpu.module @m {
+  gpu.func @f(%a: tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, %b: tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, %c: tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>) {
+    // expected-error @+1 {{'tile.dot' op expected a contraction in registers beside an accumulator but dimension 1 of 'tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>' is spread over lanes}}
+    %d = tile.dot %a, %b acc(%c) contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>) -> tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Suffix sums are like the rows.
+gpu.module @m {
+  gpu.func @f(%x: tensor<4x2xf32>) {
+    // expected-error @+1 {{'tile.scan' op expected suffix sums of 'tensor<4x2xf32>' but got 'tensor<4x1xf32>'}}
+    %s, %t = tile.scan add %x : tensor<4x2xf32> -> tensor<4x1xf32>, tensor<1x2xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A scan has one total per column.
+gpu.module @m {
+  gpu.func @f(%x: tensor<4x2xf32>) {
+    // expected-error @+1 {{'tile.scan' op expected a total of 1x2 but got 'tensor<1x1xf32>'}}
+    %s, %t = tile.scan add %x : tensor<4x2xf32> -> tensor<4x2xf32>, tensor<1x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows are scanned inside a warp.
+gpu.module @m {
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[w4:1], [r1:1]>>) {
+    // expected-error @+1 {{'tile.scan' op expected rows inside a warp but those of 'tensor<4x1xf32, #tile.layout<[w4:1], [r1:1]>>' are spread over warps}}
+    %s, %t = tile.scan add %x : tensor<4x1xf32, #tile.layout<[w4:1], [r1:1]>> -> tensor<4x1xf32, #tile.layout<[w4:1], [r1:1]>>, tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Every lane has the total.
+gpu.module @m {
+  gpu.func @f(%x: tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>>) {
+    // expected-error @+1 {{'tile.scan' op expected a total with rows [r1:1] but got 'tensor<1x1xf32, #tile.layout<[r4:1], [r1:1]>>'}}
+    %s, %t = tile.scan add %x : tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>> -> tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>>, tensor<1x1xf32, #tile.layout<[r4:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A broadcast keeps the type.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x1xf32>) {
+    // expected-error @+1 {{'tile.broadcast' op expected elements of 'f32' but got 'bf16'}}
+    %y = tile.broadcast %x : tensor<1x1xf32> -> tensor<4x1xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Only size 1 is repeated.
+gpu.module @m {
+  gpu.func @f(%x: tensor<2x1xf32>) {
+    // expected-error @+1 {{'tile.broadcast' op expected dimension 0 of size 1 or 4 but got 2}}
+    %y = tile.broadcast %x : tensor<2x1xf32> -> tensor<4x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// What is not repeated stays in its threads.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>) {
+    // expected-error @+1 {{'tile.broadcast' op expected a dimension that is not repeated to be spread alike but got dimension 1 of 'tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>' and dimension 1 of 'tensor<4x8xf32, #tile.layout<[r4:1], [l8:1]>>'}}
+    %y = tile.broadcast %x : tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>> -> tensor<4x8xf32, #tile.layout<[r4:1], [l8:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// What is repeated is in every thread.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x8xf32, #tile.layout<[l4:1], [l8:4]>>) {
+    // expected-error @+1 {{'tile.broadcast' op expected a repeated dimension [r1:1] but got dimension 0 of 'tensor<1x8xf32, #tile.layout<[l4:1], [l8:4]>>'}}
+    %y = tile.broadcast %x : tensor<1x8xf32, #tile.layout<[l4:1], [l8:4]>> -> tensor<4x8xf32, #tile.layout<[r4:1], [l8:4]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A convert changes the layout alone.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x8xf32>) {
+    // expected-error @+1 {{'tile.convert' op expected a tile like 'tensor<1x8xf32>' but got 'tensor<8x1xf32>'}}
+    %y = tile.convert %x : tensor<1x8xf32> -> tensor<8x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A convert names its layout.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>) {
+    // expected-error @+1 {{'tile.convert' op expected a layout to convert to but got 'tensor<1x8xf32>'}}
+    %y = tile.convert %x : tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>> -> tensor<1x8xf32>
+    gpu.return
+  }
+}
