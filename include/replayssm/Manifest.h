@@ -38,7 +38,12 @@ struct KernelManifest {
   bool operator==(const KernelManifest &) const = default;
 };
 
+/// One object with the keys abi (RSSM_ABI_VERSION), name, spec, threads,
+/// blocks_per_row, shared_bytes, args (objects of name, kind = pointer | stride,
+/// dtype) and sites.
 RSSM_API std::string toJson(const KernelManifest &manifest);
+/// Strict: each key once, no other keys (InvalidArgument, with line and column);
+/// another ABI version is Incompatible.
 RSSM_API Result<KernelManifest> manifestFromJson(std::string_view json);
 
 } // namespace replayssm

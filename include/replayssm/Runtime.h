@@ -42,7 +42,8 @@ class Graph;
 
 class RSSM_API Device {
 public:
-  /// Opens libcuda.so.1 at run time; Unavailable when there is no driver or GPU.
+  /// Opens libcuda.so.1 (or what REPLAYSSM_LIBCUDA names) at run time; Unavailable
+  /// when there is no driver or GPU, Unsupported for a chip without a target.
   static Result<Device> openCuda(int ordinal = 0);
   static Device openHost(const HostOptions &options = {});
 

@@ -1,6 +1,8 @@
 //===- CudaTest.cpp - The CUDA device on a fake driver --------------------===//
 #include "FakeDevice.h"
 
+#include <thread>
+
 using namespace replayssm;
 
 namespace {
@@ -295,6 +297,16 @@ TEST_F(Cuda, LaunchMarshalsArguments) {
   EXPECT_STATUS(kernel.launch(args, 1),
                 "internal: cuLaunchKernelEx of 'gdn_replay': CUDA_ERROR_LAUNCH_FAILED: text of "
                 "719");
+}
+
+/// One thread at a time, but any: each call makes the context current itself.
+TEST_F(Cuda, AnyThread) {
+  Device device = open();
+  KernelManifest manifest = exampleManifest();
+  Kernel kernel = device.loadKernel(examplePtx(manifest), manifest).take();
+  Status status;
+  std::thread([&] { status = kernel.launch(exampleArgs(), 1); }).join();
+  EXPECT_STATUS(status, "ok");
 }
 
 /// Kernels may still run when the last handle goes.
