@@ -1,0 +1,202 @@
+// One barrier wherever threads exchange bytes, and nowhere else.
+// RUN: replayssm-opt %s -split-input-file -replay-insert-barriers | FileCheck %s
+
+!buf = !tile.smem<1, 8, f32>
+!x = tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+
+// Write, barrier, reads, barrier, write.
+// CHECK-LABEL: gpu.func @straight
+gpu.module @m {
+  gpu.func @straight(%p: !llvm.ptr<1>, %o: i64, %x: !x) kernel {
+    // CHECK-NOT: tile.barrier
+    %s = tile.alloc at 0 : !buf
+    %g = tile.load %p[%o] strides [8, 1] : !llvm.ptr<1> -> !x
+    // CHECK: tile.store
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.load
+    // CHECK-NEXT: tile.load
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: gpu.return
+    tile.store %x, %s[%o] strides [8, 1] : !x, !buf
+    %a = tile.load %s[%o] strides [8, 1] : !buf -> !x
+    %b = tile.load %s[%o] strides [8, 1] : !buf -> !x
+    tile.store %a, %s[%o] strides [8, 1] : !x, !buf
+    gpu.return
+  }
+}
+
+// -----
+
+// Another buffer on the same bytes counts; one beside them does not.
+// CHECK-LABEL: gpu.func @bytes
+gpu.module @m {
+  gpu.func @bytes(%o: i64, %x: tensor<1x8xf32>) kernel {
+    %a = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    %b = tile.alloc at 32 : !tile.smem<1, 8, f32>
+    %c = tile.alloc at 16 : !tile.smem<1, 4, bf16>
+    // CHECK: tile.store
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.load
+    tile.store %x, %a[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    tile.store %x, %b[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    %y = tile.load %c[%o] strides [4, 1] : !tile.smem<1, 4, bf16> -> tensor<1x4xbf16>
+    gpu.return
+  }
+}
+
+// -----
+
+// Stores to different elements of one buffer need one barrier behind them.
+// CHECK-LABEL: gpu.func @pieces
+gpu.module @m {
+  gpu.func @pieces(%x: tensor<1x8xf32>) kernel {
+    %c0 = arith.constant 0 : i64
+    %c8 = arith.constant 8 : i64
+    %a = tile.alloc at 0 : !tile.smem<1, 16, f32>
+    // CHECK: tile.store
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.load
+    tile.store %x, %a[%c0] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 16, f32>
+    tile.store %x, %a[%c8] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 16, f32>
+    %y = tile.load %a[%c0] strides [8, 1] : !tile.smem<1, 16, f32> -> tensor<1x16xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Branches: what either may have touched is pending behind them.
+// CHECK-LABEL: gpu.func @branches
+gpu.module @m {
+  gpu.func @branches(%o: i64, %c: i1, %x: tensor<1x8xf32>) kernel {
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    // CHECK: scf.if
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: }
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.load
+    scf.if %c {
+      tile.store %x, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    }
+    %y = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32>
+    // A barrier in one branch only does not help the other path.
+    // CHECK: scf.if
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: } else {
+    // CHECK-NEXT: }
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    scf.if %c {
+      tile.store %y, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    } else {
+    }
+    tile.store %y, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// What a loop reads from outside waits once, in front of it.
+// CHECK-LABEL: gpu.func @loop_reads
+gpu.module @m {
+  gpu.func @loop_reads(%o: i64, %x: tensor<1x8xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    // CHECK: tile.store
+    tile.store %x, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: scf.for
+    scf.for %i = %c0 to %c4 step %c1 {
+      // CHECK-NEXT: tile.load
+      // CHECK-NEXT: }
+      %y = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// An iteration waits for the one before.
+// CHECK-LABEL: gpu.func @loop_carried
+gpu.module @m {
+  gpu.func @loop_carried(%o: i64, %x: tensor<1x8xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    // CHECK: scf.for
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.load
+    // CHECK-NEXT: }
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    scf.for %i = %c0 to %c4 step %c1 {
+      tile.store %x, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+      %y = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32>
+    }
+    tile.store %x, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+// An inner loop comes back to itself and to the outer one.
+// CHECK-LABEL: gpu.func @nested
+gpu.module @m {
+  gpu.func @nested(%o: i64, %x: tensor<1x8xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    // CHECK: scf.for
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: scf.for
+    // CHECK-NEXT: tile.load
+    // CHECK-NEXT: }
+    // CHECK-NEXT: }
+    scf.for %i = %c0 to %c4 step %c1 {
+      tile.store %x, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+      scf.for %j = %c0 to %c4 step %c1 {
+        %y = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A wait orders a copy for all threads; bytes that threads have read are copied
+// over behind a barrier.
+// CHECK-LABEL: gpu.func @copies
+gpu.module @m {
+  gpu.func @copies(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %s = tile.alloc at 128 : !tile.smem<1, 8, f32>
+    // CHECK: tile.copy
+    // CHECK-NEXT: tile.wait
+    // CHECK-NEXT: tile.load
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.copy
+    // CHECK-NEXT: tile.wait
+    // CHECK-NEXT: gpu.return
+    %t = tile.copy %p[%o] to %s mbarrier 0 : !llvm.ptr<1>, !tile.smem<1, 8, f32>
+    tile.wait %t
+    %y = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32>
+    %u = tile.copy %p[%o] to %s mbarrier 8 : !llvm.ptr<1>, !tile.smem<1, 8, f32>
+    tile.wait %u
+    gpu.return
+  }
+}
