@@ -1,0 +1,100 @@
+//===- LowerScan.cpp - Exclusive suffix sums along rows -------------------===//
+//
+// Factor by factor, innermost first: with s the exclusive suffix sum inside the
+// current block of rows and t the block's total, a factor of n digits makes
+//   s_i += sum_{i' > i} t_i',   t = sum_i' t_i'.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/gpu/TileToGpu.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::gpulower;
+using tile::Factor;
+using tile::Owner;
+
+namespace {
+struct Scan {
+  Lowering &l;
+  SmallVector<Value> suffix, total; ///< By register; a null suffix is zero.
+
+  Value add(Value x, Value y) {
+    return x && y ? Value(arith::AddFOp::create(l.b, x, y)) : x ? x : y;
+  }
+
+  void overRegisters(Factor f) {
+    for (int64_t reg = 0, e = total.size(); reg < e; ++reg) {
+      if ((reg / f.stride) % f.size)
+        continue;
+      Value later;
+      for (int64_t i = f.size - 1; i >= 0; --i) {
+        int64_t at = reg + i * f.stride;
+        suffix[at] = add(suffix[at], later);
+        later = add(total[at], later);
+      }
+      for (int64_t i = 0; i < f.size; ++i)
+        total[reg + i * f.stride] = later;
+    }
+  }
+
+  void overLanes(Factor f) {
+    ImplicitLocOpBuilder &b = l.b;
+    Type f32 = b.getF32Type();
+    Value digit = l.digit(Owner::Lane, f.size, f.stride), width = l.i32(f.size * f.stride);
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    auto fromLater = [&](Value x, int64_t step) {
+      Value moved = l.call("shfl.down.f32", f32, {x, l.i32(step * f.stride), width});
+      Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, digit, l.i32(f.size - step));
+      return arith::SelectOp::create(b, any, moved, zero);
+    };
+    // Registers that hold one total share its shuffles.
+    llvm::DenseMap<Value, std::pair<Value, Value>> done;
+    for (auto [s, t] : llvm::zip_equal(suffix, total)) {
+      auto &[later, sum] = done[t];
+      if (!later) {
+        Value inclusive = t;
+        for (int64_t step = 1; step < f.size; step *= 2)
+          inclusive = arith::AddFOp::create(b, inclusive, fromLater(inclusive, step));
+        later = fromLater(inclusive, 1);
+        sum = t;
+        for (int64_t bit = f.stride; bit < f.stride * f.size; bit *= 2)
+          sum = arith::AddFOp::create(b, sum, l.call("shfl.bfly.f32", f32, {sum, l.i32(bit)}));
+      }
+      s = add(s, later);
+      t = sum;
+    }
+  }
+};
+} // namespace
+
+LogicalResult gpulower::lowerScan(Lowering &l, tile::ScanOp op) {
+  TileInfo x(op.getX()), suffix(op.getSuffix()), total(op.getTotal());
+  if (x.layout.dimHas(0, Owner::Warp))
+    return op.emitOpError("expected rows in registers and lanes but got ") << x.type;
+  if (suffix.layout != x.layout)
+    return op.emitOpError("expected suffix sums in the layout of x but got ") << suffix.type;
+  if (!total.threads(0).empty() || total.threads(1) != x.threads(1))
+    return op.emitOpError("expected the total in the layout of x's columns but got ") << total.type;
+
+  Scan scan{l, {}, l.regsOf(op.getX())};
+  scan.suffix.resize(scan.total.size());
+  for (Factor f : llvm::reverse(x.layout.dims[0])) {
+    if (f.size == 1)
+      continue;
+    f.owner == Owner::Reg ? scan.overRegisters(f) : scan.overLanes(f);
+  }
+  Value zero = arith::ConstantOp::create(l.b, l.b.getF32FloatAttr(0));
+  for (Value &s : scan.suffix)
+    s = s ? s : zero;
+  SmallVector<Value> totals;
+  for (int64_t r = 0, e = total.numRegs(); r < e; ++r) {
+    auto from = x.find(0, total.coords(r).second);
+    if (!from)
+      return op.emitOpError("expected x to have the columns of the total but got ") << total.type;
+    totals.push_back(scan.total[*from]);
+  }
+  l.replaceTile(op.getSuffix(), scan.suffix);
+  l.replaceTile(op.getTotal(), totals);
+  op.erase();
+  return success();
+}

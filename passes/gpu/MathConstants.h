@@ -1,0 +1,39 @@
+//===- MathConstants.h - Constants of the expanded functions ----*- C++ -*-===//
+//
+// Shared by replay-expand-math and the test that measures the same sequences on
+// the host. No LLVM here.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+
+namespace replayssm::mathk {
+
+// exp(x) = 2^f * 2^n with n = rint(x log2(e)) in [minExp, maxExp], f the rest.
+inline constexpr float log2eHi = 0x1.715476p+0f; ///< log2(e) rounded to float
+inline constexpr float log2eLo = 0x1.4ae0cp-26f; ///< log2(e) - log2eHi
+/// 1.5 * 2^23 plus the exponent bias: the low bits of x log2(e) + expMagic are
+/// the biased exponent of 2^n.
+inline constexpr float expMagic = 12582912.0f + 127.0f;
+inline constexpr float expMagicMin = expMagic - 126.0f; ///< n = -126
+inline constexpr float expMagicMax = expMagic + 127.0f; ///< n = 127
+inline constexpr int32_t exponentShift = 23;
+
+// log1p(u) = k ln2 + log1p(f), 1 + f = (1 + u) 2^-k in [0.75, 1.5).
+inline constexpr int32_t threeQuartersBits = 0x3f400000;
+inline constexpr int32_t exponentMask = static_cast<int32_t>(0xff800000u);
+inline constexpr int32_t fourBits = 0x40800000; ///< 4 * 2^-k stays normal for every k
+inline constexpr float ln2PerBit = 0x1.62e430p-24f; ///< ln 2 * 2^-23: k is kept shifted
+/// log1p(f) = f + f^2 Q(f), Q by ascending powers: minimax of the relative error
+/// of the sum on [-0.25, 0.5] with Q(0) = -1/2, 5.7e-9.
+inline constexpr float log1pQ[] = {-0x1.000000p-1f, 0x1.5555acp-2f,  -0x1.000082p-2f,
+                                   0x1.99671ep-3f,  -0x1.54d6c8p-3f, 0x1.287694p-3f,
+                                   -0x1.0e8bf6p-3f, 0x1.b1c5b2p-4f,  -0x1.78dc52p-5f};
+inline constexpr int log1pTerms = sizeof(log1pQ) / sizeof(log1pQ[0]);
+
+/// A Newton correction is taken where its relative size is below this; beyond,
+/// the approximation is 0, infinite or NaN and already the answer.
+inline constexpr float newtonLimit = 0.5f;
+
+} // namespace replayssm::mathk
