@@ -15,59 +15,53 @@ using namespace mlir;
 using namespace replayssm::tile;
 
 namespace {
-/// Whether a value is the same in all threads of the block.
+/// Which values differ between threads of the block. Found by marking until
+/// nothing changes: a loop may carry a difference back to its top.
 class Uniformity {
 public:
-  bool holds(Value value);
+  explicit Uniformity(gpu::GPUFuncOp func) {
+    for (changed = true; changed;) {
+      changed = false;
+      func.walk([&](Operation *op) { visit(op); });
+    }
+  }
+  bool holds(Value value) const {
+    return !isa<TensorType>(value.getType()) && !varying.contains(value);
+  }
 
 private:
-  bool compute(Value value);
-  bool ofArgument(BlockArgument arg);
-  DenseMap<Value, bool> known;
+  void visit(Operation *op);
+  void mark(Value value, bool varies) {
+    if (varies)
+      changed |= varying.insert(value).second;
+  }
+  llvm::DenseSet<Value> varying;
+  bool changed = false;
 };
 } // namespace
 
-bool Uniformity::holds(Value value) {
-  // What is carried around a loop is uniform unless something else in it is not.
-  auto [it, inserted] = known.try_emplace(value, true);
-  if (!inserted)
-    return it->second;
-  bool result = compute(value);
-  return known[value] = result;
-}
-
-bool Uniformity::ofArgument(BlockArgument arg) {
-  Operation *parent = arg.getOwner()->getParentOp();
-  if (isa<gpu::GPUFuncOp>(parent))
-    return true;
-  auto loop = dyn_cast<scf::ForOp>(parent);
-  if (!loop)
-    return false;
-  if (arg == loop.getInductionVar())
-    return holds(loop.getLowerBound()) && holds(loop.getStep());
-  unsigned i = arg.getArgNumber() - 1;
-  return holds(loop.getInits()[i]) && holds(loop.getYieldedValues()[i]);
-}
-
-bool Uniformity::compute(Value value) {
-  if (isa<RankedTensorType>(value.getType()))
-    return false;
-  if (auto arg = dyn_cast<BlockArgument>(value))
-    return ofArgument(arg);
-  Operation *op = value.getDefiningOp();
-  unsigned i = cast<OpResult>(value).getResultNumber();
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    return holds(branch.getCondition()) && holds(branch.thenYield().getOperand(i)) &&
-           holds(branch.elseYield().getOperand(i));
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return holds(loop.getRegionIterArgs()[i]);
-  if (isa<gpu::BlockIdOp, gpu::GridDimOp, gpu::BlockDimOp>(op))
-    return true;
-  if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp, gpu::GlobalIdOp>(op))
-    return false;
-  bool computed = isa<LLVM::LoadOp>(op) || (isPure(op) && !isa<NVVM::NVVMDialect>(op->getDialect()));
-  return computed && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return holds(operand); });
+void Uniformity::visit(Operation *op) {
+  auto varies = [&](Value value) { return !holds(value); };
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (auto [i, result] : llvm::enumerate(op->getResults()))
+      mark(result, varies(branch.getCondition()) || varies(branch.thenYield().getOperand(i)) ||
+                       varies(branch.elseYield().getOperand(i)));
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    mark(loop.getInductionVar(), varies(loop.getLowerBound()) || varies(loop.getStep()));
+    for (auto [arg, init, next, result] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getInits(), loop.getYieldedValues(),
+                         loop.getResults())) {
+      mark(arg, varies(init) || varies(next));
+      mark(result, varies(arg));
+    }
+  } else if (!isa<gpu::GPUFuncOp, gpu::BlockIdOp, gpu::GridDimOp, gpu::BlockDimOp>(op)) {
+    bool computed = isa<LLVM::LoadOp>(op) || (isPure(op) && !isa<NVVM::NVVMDialect>(op->getDialect()));
+    bool thread = isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp, gpu::GlobalIdOp>(op);
+    bool result = !computed || thread || op->getNumRegions() != 0 ||
+                  llvm::any_of(op->getOperands(), varies);
+    for (Value value : op->getResults())
+      mark(value, result);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +88,7 @@ static LogicalResult verifyKind(Operation *op) {
   return op->emitOpError() << "expected an op on tiles: arith, math, tile, scf.if or scf.for";
 }
 
-static LogicalResult verifyUniform(Operation *op, StringRef what, Value value, Uniformity &uniformity) {
+static LogicalResult verifyUniform(Operation *op, StringRef what, Value value, const Uniformity &uniformity) {
   if (!value || uniformity.holds(value))
     return success();
   return op->emitOpError() << "expected " << what << " to be the same in all threads of the block";
@@ -149,7 +143,7 @@ static LogicalResult verifyFor(scf::ForOp op) {
   return op.emitOpError() << "expected constant bounds and step";
 }
 
-static LogicalResult verify(Operation *op, Uniformity &uniformity) {
+static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
   if (failed(verifyKind(op)) || failed(verifyTiles(op, op->getResults())))
     return failure();
   for (Region &region : op->getRegions())
@@ -186,7 +180,7 @@ struct VerifyTile : replayssm::impl::VerifyTileBase<VerifyTile> {
   using VerifyTileBase::VerifyTileBase;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
-      Uniformity uniformity;
+      Uniformity uniformity(func);
       WalkResult walk = func.walk([&](Operation *op) {
         return op == func || succeeded(verify(op, uniformity)) ? WalkResult::advance()
                                                                : WalkResult::interrupt();

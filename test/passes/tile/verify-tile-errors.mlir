@@ -198,3 +198,25 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What was read on the way around the loop differs as well.
+gpu.module @m {
+  gpu.func @thread_carried_through(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %id = gpu.thread_id x
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %c0) -> index {
+      %twice = arith.addi %acc, %acc : index
+      %next = arith.addi %twice, %id : index
+      %c = arith.cmpi sgt, %twice, %c0 : index
+      // expected-error @+1 {{'scf.if' op expected the condition to be the same in all threads of the block}}
+      scf.if %c {
+      }
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
