@@ -29,7 +29,7 @@ def Replay_LayerOp : Replay_Op<"layer", [Symbol, IsolatedFromAbove, SingleBlock]
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Replay_ShapeAttr:$shape, Replay_NullAttr:$null);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name $shape `null` $null attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name $shape `null` `` $null attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 def Replay_YieldOp : Replay_Op<"yield", [Terminator, HasParent<"LayerOp">, Pure]> {
@@ -101,7 +101,7 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
       OptionalAttr<StrAttr>:$spec);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
-    $sym_name (`of` $of^)? (`kind` $kind^)? (`shape` $shape^)? (`null` $null^)?
+    $sym_name (`of` $of^)? (`kind` `` $kind^)? (`shape` $shape^)? (`null` `` $null^)?
     (`ring` $ring^)? (`window` $window^)? (`kred` $kred^)? (`tiling` $tiling^)?
     attr-dict-with-keyword $body
   }];

@@ -29,8 +29,8 @@ Value read(OpBuilder &b, Location loc, Value state, Value x, int64_t valueDim) {
 StepResult expandStep(OpBuilder &b, Location loc, Value state, const Step &step) {
   int64_t valueDim = colsOf(step.v);
   Value decayed = replay::DecayOp::create(b, loc, state.getType(), state, step.g);
-  Value yk = read(b, loc, decayed, step.k, valueDim);
   Value yq = read(b, loc, decayed, step.q, valueDim);
+  Value yk = read(b, loc, decayed, step.k, valueDim);
   Value error = arith::SubFOp::create(b, loc, toF32(b, loc, step.v), yk);
   Value d = scaleRows(b, loc, step.beta, error);
   // Ungated: the current token's own record has not decayed.
@@ -71,8 +71,8 @@ StepResult window(OpBuilder &b, replay::DeltaOp delta) {
   int64_t tokens = rowsOf(q), valueDim = colsOf(delta.getV());
   Value sums = replay::CumulateOp::create(b, loc, g.getType(), g);
   Value decay = math::ExpOp::create(b, loc, sums);
-  Value yk = read(b, loc, state, gateColumns(b, loc, k, decay), valueDim);
   Value yq = read(b, loc, state, gateColumns(b, loc, q, decay), valueDim);
+  Value yk = read(b, loc, state, gateColumns(b, loc, k, decay), valueDim);
   auto square = RankedTensorType::get({tokens, tokens}, b.getF32Type());
   Value pk = replay::ScoresOp::create(b, loc, square, k, k, g);
   Value pq = replay::ScoresOp::create(b, loc, square, q, k, g);

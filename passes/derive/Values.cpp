@@ -2,6 +2,7 @@
 #include "passes/derive/Values.h"
 
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
@@ -113,6 +114,11 @@ Value createScores(OpBuilder &b, Location loc, Value x, Value y, Value g) {
 void simplify(RewriterBase &rewriter, replay::KernelOp kernel) {
   if (kernel.getBody().empty())
     return;
+  // Dead ops first: a live op inside a branch must not be folded into one.
+  kernel.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (isOpTriviallyDead(op))
+      rewriter.eraseOp(op);
+  });
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
 }

@@ -1,0 +1,258 @@
+// RUN: replayssm-opt %s -split-input-file -verify-diagnostics
+
+replay.kernel @decay_g shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected g to be 1x1 or 1x16 but got 1x8}}
+  %D = replay.decay %S, %y : <8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @rank1_d shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected d to be 1x8 but got 1x16}}
+  %D = replay.rank1 %S, %dt, %dt : <8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>
+}
+
+// -----
+
+replay.kernel @rank1_k shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected k to be 1x16 but got 1x8}}
+  %D = replay.rank1 %S, %y, %y : <8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @read_none shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected at least one operand to read with}}
+  "replay.read"(%S) : (!replay.state<8, 16, f32>) -> ()
+}
+
+// -----
+
+replay.kernel @read_results shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected one result per operand but got 1 operands and 2 results}}
+  %y:2 = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> (tensor<1x8xf32>, tensor<1x8xf32>)
+}
+
+// -----
+
+replay.kernel @read_operand shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected the operand to be 1x16 but got 1x8}}
+  %y = replay.read %S, %v : (!replay.state<8, 16, f32>, tensor<1x8xbf16>) -> tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @read_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected the result to be 1x8 but got 1x16}}
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x16xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_weights_w shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  // expected-error @below {{expected w to be 4x1 but got 4x16}}
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x16xf32>, tensor<1x16xf32>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_weights_tot shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  // expected-error @below {{expected tot to be 1x1 but got 1x16}}
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x16xf32>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_w shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  // expected-error @below {{expected w to be 4x1 but got 1x16}}
+  %y = replay.ring_read %R, %dt, %q : (!replay.records<#ring>, tensor<1x16xf32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_operand shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected the operand to be 1x16 but got 1x8}}
+  %y = replay.ring_read %R, %w, %v : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x8xbf16>) -> tensor<1x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>]>
+replay.kernel @replay_fields shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %S = replay.load_state %slot : <8, 16, f32>
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  // expected-error @below {{expected ring field 'g'}}
+  %X = replay.replay %S, %R : <8, 16, f32>, <#ring>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>]>
+replay.kernel @ring_weights_fields shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  // expected-error @below {{expected ring field 'g'}}
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>]>
+replay.kernel @ring_read_fields shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  %wp, %flush = replay.cursor %rslot wrap(4)
+  %R = replay.load_ring %rslot valid(%wp) : <#ring>
+  // expected-error @below {{expected ring field 'g'}}
+  %y = replay.ring_read %R, %A, %q : (!replay.records<#ring>, tensor<1x1xf32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @scores_y shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  // expected-error @below {{expected y to be 1x16 but got 1x8}}
+  %P = replay.scores %q, %v : (tensor<1x16xbf16>, tensor<1x8xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @scores_g shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected g to be 1x1 or 1x16 but got 1x8}}
+  %P = replay.scores %q, %q gated %y : (tensor<1x16xbf16>, tensor<1x16xbf16>, tensor<1x8xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @scores_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  // expected-error @below {{expected the result to be 1x1 but got 1x2}}
+  %P = replay.scores %q, %q : (tensor<1x16xbf16>, tensor<1x16xbf16>) -> tensor<1x2xf32>
+}
+
+// -----
+
+replay.kernel @apply_scores_delta shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected the delta to be 16x8 but got 1x8}}
+  %o = replay.apply_scores %dt, %y : (tensor<1x16xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @apply_scores_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected the result to be 1x8 but got 2x8}}
+  %o = replay.apply_scores %b, %y : (tensor<1x1xf32>, tensor<1x8xf32>) -> tensor<2x8xf32>
+}
+
+// -----
+
+replay.kernel @ut_solve_scores shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected the scores to be 1x1 but got 1x16}}
+  %D = replay.ut_solve %dt, %y, %v, %b : (tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x8xbf16>, tensor<1x1xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @ut_solve_v shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected v to be 1x8 but got 1x16}}
+  %D = replay.ut_solve %b, %y, %q, %b : (tensor<1x1xf32>, tensor<1x8xf32>, tensor<1x16xbf16>, tensor<1x1xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @ut_solve_beta shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected beta to be 1x1 but got 1x8}}
+  %D = replay.ut_solve %b, %y, %v, %y : (tensor<1x1xf32>, tensor<1x8xf32>, tensor<1x8xbf16>, tensor<1x8xf32>) -> tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @ut_solve_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  // expected-error @below {{expected the result to be 1x8 but got 2x8}}
+  %D = replay.ut_solve %b, %y, %v, %b : (tensor<1x1xf32>, tensor<1x8xf32>, tensor<1x8xbf16>, tensor<1x1xf32>) -> tensor<2x8xf32>
+}

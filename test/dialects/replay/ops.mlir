@@ -1,0 +1,109 @@
+// RUN: replayssm-opt %s -split-input-file | replayssm-opt -split-input-file | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -mlir-print-op-generic | replayssm-opt -split-input-file | FileCheck %s
+
+// Every op of the layer, as a user writes it.
+// CHECK-LABEL: replay.layer @gdn <H = 2, HV = 4, K = 16, V = 8> null le0 {
+// CHECK: replay.gate softplus(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<1x1xf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+// CHECK: replay.beta sigmoid_f32(%{{.*}}) : (tensor<1x1xf16>) -> tensor<1x1xf32>
+// CHECK: replay.l2norm l2_rsqrt(%{{.*}}) {eps = {{.*}} : f64, scale = 2.500000e-01 : f64} : (tensor<1x16xf16>) -> tensor<1x16xf32>
+// CHECK: replay.l2norm l2_rsqrt(%{{.*}}) {eps = {{.*}} : f64} :
+// CHECK: %[[S:.*]], %[[O:.*]], %{{.*}} = replay.delta chain(
+// CHECK: replay.yield %[[S]], %[[O]] : !replay.state<8, 16, bf16>, tensor<1x8xf32>
+replay.layer @gdn <H = 2, HV = 4, K = 16, V = 8> null le0 {
+^bb0(%S: !replay.state<8, 16, bf16>, %q: tensor<1x16xf16>, %k: tensor<1x16xf16>,
+     %v: tensor<1x8xf16>, %a: tensor<1x1xf16>, %b: tensor<1x1xf16>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %g = replay.gate softplus(%a, %A, %dt) : (tensor<1x1xf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  %beta = replay.beta sigmoid_f32(%b) : (tensor<1x1xf16>) -> tensor<1x1xf32>
+  %qn = replay.l2norm l2_rsqrt(%q) {eps = 1.0e-6, scale = 0.25} : (tensor<1x16xf16>) -> tensor<1x16xf32>
+  %kn = replay.l2norm l2_rsqrt(%k) {eps = 1.0e-6} : (tensor<1x16xf16>) -> tensor<1x16xf32>
+  %S1, %o, %d = replay.delta chain(%S, %qn, %kn, %v, %g, %beta)
+      : (!replay.state<8, 16, bf16>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf16>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, bf16>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, bf16>, tensor<1x8xf32>
+}
+
+// Requests: an empty body, a kind and a layer.
+// CHECK: replay.kernel @packed of @gdn kind packed kred <lanes = 4, vec = 4> {
+// CHECK: replay.kernel @window of @gdn kind window ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 3 kred <lanes = 4, vec = 4> tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2> attributes {spec = "x"} {
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @packed of @gdn kind packed kred <lanes = 4, vec = 4> {}
+replay.kernel @window of @gdn kind window ring #ring window 3 kred <lanes = 4, vec = 4>
+    tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2> attributes {spec = "x"} {}
+
+// -----
+
+// A kernel that no layer has: three reads, one more record field, no flush.
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>, <"beta", f32, value, one>]>
+
+// CHECK-LABEL: replay.kernel @unnamed shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring
+// CHECK: %[[SLOT:.*]], %[[RING:.*]], %{{.*}} = replay.row
+// CHECK: %[[WP:.*]], %[[FLUSH:.*]] = replay.cursor %[[RING]] wrap(4)
+// CHECK: replay.load_param "A_log" : tensor<1x1xf32>
+// CHECK: replay.load_param "dt_bias" : tensor<1x16xf32>
+// CHECK: %[[S:.*]] = replay.load_state %[[SLOT]] : <8, 16, f32>
+// CHECK: %[[R:.*]] = replay.load_ring %[[RING]] valid(%[[WP]])
+// CHECK: replay.rnorm l2_rsqrt(%{{.*}}) {eps = {{.*}} : f64} : (tensor<1x16xbf16>) -> tensor<1x1xf32>
+// CHECK: %[[W:.*]], %{{.*}} = replay.ring_weights %[[R]] :
+// CHECK: replay.read %[[S]], %{{.*}}, %{{.*}}, %{{.*}} : (!replay.state<8, 16, f32>, tensor<1x16xbf16>, tensor<1x16xbf16>, tensor<1x16xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>)
+// CHECK: replay.ring_read %[[R]], %[[W]], %{{.*}} :
+// CHECK: replay.append %[[RING]], %[[WP]] ["beta", "k", "d", "g"] %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<1x1xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x16xf32>
+// CHECK: scf.if %[[FLUSH]] {
+// CHECK:   %[[S1:.*]] = replay.replay %[[S]], %[[R]] :
+// CHECK:   %[[S2:.*]] = replay.decay %[[S1]], %{{.*}} : <8, 16, f32>, tensor<1x16xf32>
+// CHECK:   %[[S3:.*]] = replay.rank1 %[[S2]], %{{.*}}, %{{.*}} : <8, 16, f32>, tensor<1x8xf32>, tensor<1x16xf32>
+// CHECK:   replay.store_state %[[S3]], %[[SLOT]] : <8, 16, f32>
+// CHECK: replay.store_out %{{.*}} as f32 : tensor<1x8xf32>
+// CHECK: replay.set_cursor %[[RING]], %[[WP]]
+replay.kernel @unnamed shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %k = replay.load_token "k" : tensor<1x16xbf16>
+  %v = replay.load_token "v" : tensor<1x8xf32>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %a = replay.load_token "a" : tensor<1x16xf32>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %rk = replay.rnorm l2_rsqrt(%k) {eps = 1.0e-6} : (tensor<1x16xbf16>) -> tensor<1x1xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x16xf32>, tensor<1x16xf32>)
+  %y:3 = replay.read %S, %q, %k, %a : (!replay.state<8, 16, f32>, tensor<1x16xbf16>, tensor<1x16xbf16>, tensor<1x16xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  %z = replay.ring_read %R, %w, %q : (!replay.records<#ring>, tensor<4x16xf32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  replay.append %ring, %wp ["beta", "k", "d", "g"] %rk, %a, %z, %dt : tensor<1x1xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x16xf32>
+  scf.if %flush {
+    %S1 = replay.replay %S, %R : <8, 16, f32>, <#ring>
+    %S2 = replay.decay %S1, %a : <8, 16, f32>, tensor<1x16xf32>
+    %S3 = replay.rank1 %S2, %y#0, %a : <8, 16, f32>, tensor<1x8xf32>, tensor<1x16xf32>
+    replay.store_state %S3, %slot : <8, 16, f32>
+  }
+  replay.store_out %y#2 as f32 : tensor<1x8xf32>
+  replay.set_cursor %ring, %wp
+}
+
+// -----
+
+// What a window's outputs are made of.
+// CHECK-LABEL: replay.kernel @window
+// CHECK: replay.cumulate %{{.*}} : tensor<3x1xf32>
+// CHECK: replay.scores %{{.*}}, %{{.*}} gated %{{.*}} : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
+// CHECK: replay.scores %{{.*}}, %{{.*}} : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
+// CHECK: replay.ut_solve %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x8xbf16>, tensor<3x1xf32>) -> tensor<3x8xf32>
+// CHECK: replay.apply_scores %{{.*}}, %{{.*}} : (tensor<3x3xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<3x16xbf16>
+  %k = replay.load_token "k" : tensor<3x16xbf16>
+  %v = replay.load_token "v" : tensor<3x8xbf16>
+  %b = replay.load_token "b" : tensor<3x1xf32>
+  %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<3x16xbf16>) -> tensor<3x8xf32>
+  %G = replay.cumulate %b : tensor<3x1xf32>
+  %P = replay.scores %q, %k gated %G : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %p = replay.scores %q, %dt : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
+  %D = replay.ut_solve %P, %y, %v, %p : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x8xbf16>, tensor<3x1xf32>) -> tensor<3x8xf32>
+  %o = replay.apply_scores %P, %D : (tensor<3x3xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+  replay.store_out %o as bf16 : tensor<3x8xf32>
+}
