@@ -1,0 +1,1 @@
+#include "replayssm/Runtime.h"

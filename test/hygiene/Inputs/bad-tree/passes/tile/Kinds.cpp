@@ -1,0 +1,3 @@
+// replay and packed differ
+if (kernel.getKind() == Kind::Packed)
+  return "gdn";
