@@ -7,6 +7,7 @@
 #include "runtime/host/BufferMap.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -25,7 +26,8 @@ static uint64_t granules(uint64_t bytes, unsigned log2) {
   return (bytes + (uint64_t(1) << log2) - 1) >> log2;
 }
 
-bool GlobalShadow::split(uint64_t bufferBytes, unsigned log2) {
+bool GlobalShadow::split(uint64_t bufferBytes, uint64_t extent) {
+  unsigned log2 = std::min<unsigned>(granuleLog2_, std::countr_zero(extent));
   uint64_t count = std::max<uint64_t>(granules(bufferBytes, log2), 1);
   auto grow = [&](Stamps &stamps) {
     // calloc: untouched pages of a large buffer's shadow cost nothing.
@@ -44,15 +46,8 @@ bool GlobalShadow::split(uint64_t bufferBytes, unsigned log2) {
   return true;
 }
 
-bool GlobalShadow::prepare(uint64_t bufferBytes, uint64_t offset, uint32_t bytes) {
-  unsigned log2 = std::min<unsigned>(granuleLog2_, __builtin_ctzll(offset | bytes | 16));
-  if (log2 == granuleLog2_ && reads_)
-    return true;
-  return split(bufferBytes, log2);
-}
-
 /// The earlier access `stamp` is unordered with one of now by `mine`.
-static bool unordered(uint64_t stamp, const GlobalClock &clock, uint64_t mine) {
+static inline bool unordered(uint64_t stamp, const GlobalClock &clock, uint64_t mine) {
   if (stamp < clock.launchBase)
     return false;
   return stamp < clock.blockBase || (stamp >= clock.epochBase && stamp != mine);

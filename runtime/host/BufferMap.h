@@ -37,7 +37,10 @@ struct GlobalConflict {
 class GlobalShadow {
 public:
   /// False when memory is exhausted. `bytes` is the buffer's size.
-  bool prepare(uint64_t bufferBytes, uint64_t offset, uint32_t bytes);
+  bool prepare(uint64_t bufferBytes, uint64_t offset, uint32_t bytes) {
+    uint64_t inGranule = (uint64_t(1) << granuleLog2_) - 1;
+    return (((offset | bytes) & inGranule) == 0 && reads_) || split(bufferBytes, offset | bytes);
+  }
   GlobalConflict load(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread);
   GlobalConflict store(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread);
 
@@ -46,7 +49,8 @@ private:
     void operator()(void *p) const { std::free(p); }
   };
   using Stamps = std::unique_ptr<uint64_t[], Free>;
-  bool split(uint64_t bufferBytes, unsigned log2);
+  /// Makes granules at least as fine as the lowest set bit of `extent`.
+  bool split(uint64_t bufferBytes, uint64_t extent);
 
   /// Accesses are naturally aligned, so granules as wide as the narrowest
   /// access seen are exact; a narrower one splits them.

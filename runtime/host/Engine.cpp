@@ -7,15 +7,12 @@
 #include "runtime/host/Engine.h"
 
 #include <numeric>
+#include <utility>
 
 using namespace replayssm;
 using namespace replayssm::rt;
 
-// Every marker call reads it: the model that costs one move. One pointer fits
-// the static block even when the library is opened at run time.
-static thread_local Engine *currentEngine __attribute__((tls_model("initial-exec"))) = nullptr;
-
-Engine *Engine::current() { return currentEngine; }
+constinit thread_local Engine *Engine::current = nullptr;
 
 //===----------------------------------------------------------------------===//
 // Grid
@@ -56,21 +53,23 @@ Status Engine::run(const HostLaunch &launch, const HostOptions &options) {
 
   permuted_ = options.scheduleSeed != 0;
   random_ = Random(options.scheduleSeed);
-  std::vector<uint64_t> order(uint64_t(manifest.blocksPerRow) * launch.rows);
-  std::iota(order.begin(), order.end(), 0);
-  if (permuted_)
+  uint64_t blocks = uint64_t(manifest.blocksPerRow) * launch.rows;
+  std::vector<uint64_t> order;
+  if (permuted_) {
+    order.resize(blocks);
+    std::iota(order.begin(), order.end(), 0);
     for (size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[random_.next() % i]);
+  }
 
   blockStarts_.clear();
   clock_.beginLaunch();
-  Engine *outer = std::exchange(currentEngine, this);
-  for (uint64_t block : order) {
+  Engine *outer = std::exchange(current, this);
+  for (uint64_t i = 0; i < blocks && status_; ++i) {
+    uint64_t block = permuted_ ? order[i] : i;
     runBlock(block % manifest.blocksPerRow, block / manifest.blocksPerRow);
-    if (!status_)
-      break;
   }
-  currentEngine = outer;
+  current = outer;
   return status_;
 }
 
@@ -88,7 +87,7 @@ void Engine::runBlock(uint32_t x, uint32_t y) {
 }
 
 void Engine::threadMain() {
-  Engine *engine = currentEngine;
+  Engine *engine = current;
   engine->launch_.entry(engine->argPointers_.data());
   engine->leave();
   __builtin_unreachable();

@@ -10,6 +10,7 @@
 #include "runtime/host/Engine.h"
 
 #include <cstring>
+#include <string>
 
 using namespace replayssm::rt;
 
@@ -33,10 +34,10 @@ static void copySized(void *to, const void *from, uint32_t bytes) {
   }
 }
 
-uint32_t rssm_host_sreg(uint32_t id) { return Engine::current()->specialRegister(id); }
+uint32_t rssm_host_sreg(uint32_t id) { return Engine::current->specialRegister(id); }
 
 void *rssm_host_shared(uint32_t byteOffset) {
-  return Engine::current()->sharedBase() + byteOffset;
+  return Engine::current->sharedBase() + byteOffset;
 }
 
 void rssm_host_ld(void *result, const void *address, uint32_t bytes, uint32_t space,
@@ -45,7 +46,7 @@ void rssm_host_ld(void *result, const void *address, uint32_t bytes, uint32_t sp
     std::memset(result, 0, bytes);
     return;
   }
-  Engine::current()->checkAccess(address, bytes, space, /*isStore=*/false, site);
+  Engine::current->checkAccess(address, bytes, space, /*isStore=*/false, site);
   copySized(result, address, bytes);
 }
 
@@ -53,20 +54,20 @@ void rssm_host_st(void *address, const void *value, uint32_t bytes, uint32_t spa
                   uint32_t pred, uint32_t site) {
   if (!pred)
     return;
-  Engine::current()->checkAccess(address, bytes, space, /*isStore=*/true, site);
+  Engine::current->checkAccess(address, bytes, space, /*isStore=*/true, site);
   copySized(address, value, bytes);
 }
 
-void rssm_host_barrier(uint32_t site) { Engine::current()->barrier(site); }
+void rssm_host_barrier(uint32_t site) { Engine::current->barrier(site); }
 
 float rssm_host_shfl_bfly(float value, uint32_t mask, uint32_t site) {
-  Engine *engine = Engine::current();
+  Engine *engine = Engine::current;
   uint32_t source = (engine->lane() ^ mask) % Engine::kWarpSize;
   return engine->shuffle(Engine::Shuffle::Bfly, value, site)[source];
 }
 
 float rssm_host_shfl_down(float value, uint32_t delta, uint32_t width, uint32_t site) {
-  Engine *engine = Engine::current();
+  Engine *engine = Engine::current;
   if (width == 0 || width > Engine::kWarpSize || (width & (width - 1)))
     engine->fail("expected a shuffle width that is a power of two up to 32 but got " +
                      std::to_string(width),
@@ -77,23 +78,23 @@ float rssm_host_shfl_down(float value, uint32_t delta, uint32_t width, uint32_t 
 }
 
 void rssm_host_mbar_init(void *mbar, uint32_t count, uint32_t site) {
-  Engine::current()->initMbarrier(mbar, count, site);
+  Engine::current->initMbarrier(mbar, count, site);
 }
 
-void rssm_host_mbar_init_fence(uint32_t) { Engine::current()->fenceMbarriers(); }
+void rssm_host_mbar_init_fence(uint32_t) { Engine::current->fenceMbarriers(); }
 
 void rssm_host_mbar_expect(void *mbar, uint32_t bytes, uint32_t site) {
-  Engine::current()->expect(mbar, bytes, site);
+  Engine::current->expect(mbar, bytes, site);
 }
 
 void rssm_host_copy_bulk(void *dst, const void *src, uint32_t bytes, void *mbar, uint32_t site) {
-  Engine::current()->copyBulk(dst, src, bytes, mbar, site);
+  Engine::current->copyBulk(dst, src, bytes, mbar, site);
 }
 
 void rssm_host_mbar_wait(void *mbar, uint32_t parity, uint32_t site) {
-  Engine::current()->waitMbarrier(mbar, parity, site);
+  Engine::current->waitMbarrier(mbar, parity, site);
 }
 
 float rssm_host_approx(uint32_t fn, float x) {
-  return approximate(fn, x, Engine::current()->perturbSeed());
+  return approximate(fn, x, Engine::current->perturbSeed());
 }

@@ -229,5 +229,5 @@ std::string SharedMemory::explain(uint32_t offset, uint32_t bytes, uint32_t thre
       return access + " races with a load by " + threadName(reader & kMany, kMany) +
              ": no barrier between them" + byte;
   }
-  return access + " is unordered";
+  return access;
 }

@@ -161,6 +161,22 @@ TEST_F(HostTest, SharedWriteAfterManyReadsRace) {
               "no barrier between them; thread 31 of block (0, 0), at op4");
 }
 
+TEST_F(HostTest, CheckersSurviveAMillionBarriers) {
+  // More than the shadow has epochs: they start anew, and nothing is forgotten.
+  auto program = [](void *const *) {
+    storeShared<float>(4 * tid(), 1, 0);
+    for (unsigned i = 0; i < (1u << 20) + 5; ++i)
+      rssm_host_barrier(1);
+    loadShared<float>(4 * (tid() ^ 1), 2);
+    rssm_host_barrier(3);
+    storeShared<float>(4 * tid(), 1, 4);
+    if (tid() == 30)
+      loadShared<float>(128, 5);
+  };
+  expectFault(run(program), "shared load of 4 bytes at offset 128 reads shared memory that "
+                            "nothing has written; thread 30 of block (0, 0), at op5");
+}
+
 //===----------------------------------------------------------------------===//
 // Global races
 //===----------------------------------------------------------------------===//
