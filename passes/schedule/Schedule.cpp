@@ -1,17 +1,167 @@
-//===- Schedule.cpp ---------------------------------------------===//
-#include "passes/Passes.h"
+//===- Schedule.cpp - Chooses the tiling of every kernel ------------------===//
+#include "passes/schedule/CostModel.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <set>
 
 namespace replayssm {
 #define GEN_PASS_DEF_SCHEDULE
 #include "passes/Passes.h.inc"
 } // namespace replayssm
 
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::schedule;
+
+namespace {
+using Field = std::pair<const char *, int64_t Tiling::*>;
+
+/// A field and the value that it is forced to.
+struct Forced {
+  Field field;
+  int64_t value;
+};
+} // namespace
+
+static std::string valueText(const Field &field, int64_t value) {
+  if (field.second == &Tiling::copy)
+    return replay::stringifyCopyKind(static_cast<replay::CopyKind>(value)).str();
+  return std::to_string(value);
+}
+
+static replay::TilingAttr toAttr(MLIRContext *context, const Tiling &t) {
+  return replay::TilingAttr::get(context, t.bv, t.bc, t.warps,
+                                 static_cast<replay::CopyKind>(t.copy), t.unroll);
+}
+static Tiling fromAttr(replay::TilingAttr attr) {
+  return {attr.getBv(), attr.getBc(), attr.getWarps(), static_cast<int64_t>(attr.getCopy()),
+          attr.getUnroll()};
+}
+
+/// The values of one field over all legal tilings, as a list for diagnostics.
+static std::string legalValues(ArrayRef<Tiling> legal, const Field &field) {
+  std::set<int64_t> values;
+  for (const Tiling &t : legal)
+    values.insert(t.*field.second);
+  std::string text;
+  for (int64_t value : values)
+    text += (text.empty() ? "" : ", ") + valueText(field, value);
+  return text;
+}
+
+/// Parses "bv=64,copy=bulk".
+static FailureOr<SmallVector<Forced>> parseForced(StringRef text, Location loc) {
+  SmallVector<Forced> forced;
+  SmallVector<StringRef> items;
+  text.split(items, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef item : items) {
+    auto [name, value] = item.trim().split('=');
+    const Field *field = llvm::find_if(Tiling::fields, [&](const Field &f) { return name == f.first; });
+    if (field == std::end(Tiling::fields))
+      return emitError(loc) << "unknown tiling field '" << name
+                            << "'; expected one of bv, bc, warps, copy, unroll";
+    int64_t number = 0;
+    if (field->second == &Tiling::copy) {
+      auto kind = replay::symbolizeCopyKind(value);
+      if (!kind)
+        return emitError(loc) << "expected copy to be direct or bulk but got '" << value << "'";
+      number = static_cast<int64_t>(*kind);
+    } else if (value.getAsInteger(10, number)) {
+      return emitError(loc) << "expected a number for tiling field '" << name << "' but got '"
+                            << value << "'";
+    }
+    forced.push_back({*field, number});
+  }
+  return forced;
+}
+
+/// Keeps the tilings that have every forced value; says what is wrong if none has.
+static LogicalResult restrict(replay::KernelOp kernel, const KernelFacts &facts,
+                              ArrayRef<Forced> forced, SmallVectorImpl<Tiling> &legal) {
+  SmallVector<Tiling> all(legal.begin(), legal.end());
+  for (const Forced &f : forced) {
+    if (!isEffective(facts, f.field.second))
+      continue;
+    auto differs = [&](const Tiling &t) { return t.*f.field.second != f.value; };
+    if (llvm::all_of(all, differs))
+      return kernel.emitOpError() << "expected tiling field " << f.field.first << " to be one of "
+                                  << legalValues(all, f.field) << " but got "
+                                  << valueText(f.field, f.value);
+    SmallVector<Tiling> before(legal.begin(), legal.end());
+    llvm::erase_if(legal, differs);
+    if (legal.empty())
+      return kernel.emitOpError() << "expected tiling field " << f.field.first << " to be one of "
+                                  << legalValues(before, f.field) << " beside the other fields but got "
+                                  << valueText(f.field, f.value);
+  }
+  return success();
+}
+
 namespace {
 struct Schedule : replayssm::impl::ScheduleBase<Schedule> {
   using ScheduleBase::ScheduleBase;
+
+  LogicalResult scheduleKernel(replay::KernelOp kernel, ArrayRef<Forced> forced,
+                               const TargetFacts &target) {
+    KernelFacts facts = KernelFacts::of(kernel);
+    if (facts.stateBytes && !kernel.getShapeAttr())
+      return kernel.emitOpError() << "expected a 'shape'";
+    if (facts.stateBytes && !kernel.getKredAttr())
+      return kernel.emitOpError() << "expected a 'kred'";
+    SmallVector<Tiling> legal = legalTilings(facts);
+    if (legal.empty())
+      return kernel.emitOpError() << "expected a shape that fits 64 state registers per thread but "
+                                     "got K = " << facts.K;
+    // A tiling that the source gives is kept, not chosen again.
+    SmallVector<Forced> wanted(forced);
+    if (replay::TilingAttr given = kernel.getTilingAttr()) {
+      Tiling tiling = fromAttr(given);
+      for (const Field &field : Tiling::fields)
+        if (llvm::none_of(forced, [&](const Forced &f) { return f.field.second == field.second; }))
+          wanted.push_back({field, tiling.*field.second});
+    }
+    if (failed(restrict(kernel, facts, wanted, legal)))
+      return failure();
+
+    const Tiling *best = nullptr;
+    double bestTime = 0;
+    SmallVector<Costs> costs;
+    for (const Tiling &tiling : legal) {
+      costs.push_back(predict(facts, tiling, target));
+      if (!best || costs.back().microseconds < bestTime) {
+        best = &tiling;
+        bestTime = costs.back().microseconds;
+      }
+    }
+    kernel.setTilingAttr(toAttr(&getContext(), *best));
+    if (!printCandidates)
+      return success();
+    for (auto [tiling, cost] : llvm::zip_equal(legal, costs)) {
+      auto number = [](double v) { return llvm::formatv("{0:F2}", v).str(); };
+      kernel.emitRemark() << "tiling " << toAttr(&getContext(), tiling) << ": " << cost.registers
+                          << " registers, " << cost.sharedBytes << " bytes shared, "
+                          << cost.blocksPerProcessor << " blocks per multiprocessor, "
+                          << int64_t(cost.blockBytes) << " bytes per block, " << number(cost.waves)
+                          << " waves, " << number(cost.microseconds) << " us for "
+                          << referenceRows << " rows" << (&tiling == best ? " (chosen)" : "");
+    }
+    return success();
+  }
+
   void runOnOperation() override {
-    getOperation()->emitError() << "pass '" << getArgument() << "' is not built yet";
-    signalPassFailure();
+    const TargetFacts *target = findTarget(chip);
+    if (!target) {
+      getOperation().emitError() << "unknown target '" << chip << "'; expected one of "
+                                 << knownTargets();
+      return signalPassFailure();
+    }
+    FailureOr<SmallVector<Forced>> forced = parseForced(tiling, getOperation().getLoc());
+    if (failed(forced))
+      return signalPassFailure();
+    for (auto kernel : getOperation().getOps<replay::KernelOp>())
+      if (failed(scheduleKernel(kernel, *forced, *target)))
+        signalPassFailure();
   }
 };
 } // namespace

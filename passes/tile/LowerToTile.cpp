@@ -1,18 +1,159 @@
-//===- LowerToTile.cpp ---------------------------------------------===//
-#include "passes/Passes.h"
+//===- LowerToTile.cpp - Scheduled kernels -> gpu.funcs of tile ops -------===//
+//
+// Loads that do not need the slot come first, everything else stands under
+// `if live`; null rows write zeros.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/tile/LowerToTile.h"
+
+#include "dialects/Replay/Targets.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_LOWERTOTILE
 #include "passes/Passes.h.inc"
 } // namespace replayssm
 
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+
+/// Ops that may run before it is known whether the row is live.
+static bool isEarly(Operation &op) {
+  return isa<replay::RowOp, replay::LoadTokenOp, replay::LoadParamOp>(op);
+}
+
+LogicalResult Lowering::run() {
+  Block *entry = &func.getBody().front();
+  b.setInsertionPointToStart(entry);
+  openGrid();
+  Block &body = kernel.getBody().front();
+  bool needsFlag = llvm::any_of(signature.args, [](const Arg &a) { return a.name == "force_flush"; });
+  for (Operation &op : body) {
+    if (isa<replay::RowOp>(op) && failed(lowerOp(op)))
+      return failure();
+  }
+  if (needsFlag)
+    forced = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                   scalarLoad("force_flush", b.getI8Type(), row),
+                                   arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+  if (failed(lowerBlock(body, /*early=*/true)))
+    return failure();
+  if (live) {
+    auto branch = scf::IfOp::create(b, live, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.elseBlock());
+    storeZeros();
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  if (failed(lowerBlock(body, /*early=*/false)))
+    return failure();
+  b.setInsertionPointToEnd(entry);
+  b.setLoc(kernel.getLoc());
+  gpu::ReturnOp::create(b);
+  return success();
+}
+
+LogicalResult Lowering::lowerBlock(Block &block, bool early) {
+  for (Operation &op : block)
+    if (!isa<replay::RowOp>(op) && isEarly(op) == early && failed(lowerOp(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Lowering::lowerIf(scf::IfOp op) {
+  if (op.getNumResults())
+    return op.emitOpError() << "expected no results";
+  auto branch = scf::IfOp::create(b, values.lookup(op.getCondition()), op.elseBlock() != nullptr);
+  Cache saved = cache;
+  for (auto [from, to] : {std::pair(op.thenBlock(), branch.thenBlock()),
+                          std::pair(op.elseBlock(), branch.elseBlock())}) {
+    if (!from)
+      continue;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(to);
+    for (Operation &inner : from->without_terminator())
+      if (failed(lowerOp(inner)))
+        return failure();
+    cache = saved;
+  }
+  return success();
+}
+
+LogicalResult Lowering::lowerOp(Operation &op) {
+  b.setLoc(op.getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](replay::RowOp op) { return lowerRow(op); })
+      .Case([&](replay::CursorOp op) { return lowerCursor(op); })
+      .Case([&](replay::SetCursorOp op) { return lowerSetCursor(op); })
+      .Case([&](replay::LoadTokenOp op) { return lowerToken(op); })
+      .Case([&](replay::LoadParamOp op) { return lowerParam(op); })
+      .Case([&](replay::LoadStateOp op) { return lowerLoadState(op); })
+      .Case([&](replay::LoadRingOp op) { return lowerLoadRing(op); })
+      .Case([&](replay::GateOp op) { return lowerGate(op); })
+      .Case([&](replay::BetaOp op) { return lowerBeta(op); })
+      .Case([&](replay::RnormOp op) { return lowerRnorm(op); })
+      .Case([&](replay::ScoresOp op) { return lowerScores(op); })
+      .Case([&](replay::RingWeightsOp op) { return lowerWeights(op); })
+      .Case([&](replay::RingReadOp op) { return lowerRingRead(op); })
+      .Case([&](replay::ReadOp op) { return lowerRead(op); })
+      .Case([&](replay::StoreStateOp op) { return lowerStoreState(op); })
+      .Case([&](replay::StoreOutOp op) { return lowerStoreOut(op); })
+      .Case([&](replay::AppendOp op) { return lowerAppend(op); })
+      .Case([&](scf::IfOp op) { return lowerIf(op); })
+      // Virtual: formed by the reads and stores that need them.
+      .Case<replay::ReplayOp, replay::DecayOp, replay::Rank1Op>([](auto) { return success(); })
+      .Default([&](Operation *op) -> LogicalResult {
+        if (isa<tile::BroadcastOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+            OpTrait::hasElementwiseMappableTraits(op))
+          return lowerElementwise(*op);
+        return op->emitOpError() << "has no tile form; expected reads, ring reads, loads, stores "
+                                    "and elementwise operations";
+      });
+}
+
 namespace {
 struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
   using LowerToTileBase::LowerToTileBase;
+
+  LogicalResult lowerKernel(replay::KernelOp kernel, OpBuilder &b) {
+    if (!kernel.getTilingAttr())
+      return kernel.emitOpError() << "expected a 'tiling'; run replay-schedule first";
+    FailureOr<Signature> signature = Signature::of(kernel);
+    if (failed(signature))
+      return failure();
+    Dims dims = Dims::of(kernel);
+    auto func = gpu::GPUFuncOp::create(b, kernel.getLoc(), kernel.getSymName(),
+                                       signature->functionType(b.getContext()));
+    func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    func.setKnownBlockSizeAttr(
+        b.getDenseI32ArrayAttr({static_cast<int32_t>(dims.warps * 32), 1, 1}));
+    func->setAttr("replay.manifest", signature->manifest(kernel, dims));
+    return Lowering(kernel, *signature, func).run();
+  }
+
   void runOnOperation() override {
-    getOperation()->emitError() << "pass '" << getArgument() << "' is not built yet";
-    signalPassFailure();
+    if (!findTarget(chip)) {
+      getOperation().emitError() << "unknown target '" << chip << "'; expected one of "
+                                 << knownTargets();
+      return signalPassFailure();
+    }
+    auto kernels = llvm::to_vector(getOperation().getOps<replay::KernelOp>());
+    if (kernels.empty())
+      return;
+    OpBuilder b(&getContext());
+    b.setInsertionPointToEnd(getOperation().getBody());
+    auto target = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
+                                            "nvptx64-nvidia-cuda", chip);
+    auto module = gpu::GPUModuleOp::create(b, getOperation().getLoc(), "kernels",
+                                           ArrayRef<Attribute>{target});
+    b.setInsertionPointToStart(module.getBody());
+    for (replay::KernelOp kernel : kernels) {
+      if (failed(lowerKernel(kernel, b)))
+        return signalPassFailure();
+      kernel.erase();
+    }
   }
 };
 } // namespace

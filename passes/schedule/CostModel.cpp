@@ -1,0 +1,192 @@
+//===- CostModel.cpp - Legal tilings and their predicted costs ------------===//
+#include "passes/schedule/CostModel.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::schedule;
+
+namespace {
+/// Everything that a measurement may change stands here.
+struct Constants {
+  int64_t stateRegisters = 64;      // limit per thread
+  int64_t baseRegisters = 30;       // addresses, scalars, temporaries
+  double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
+  double barrierNs = 40;
+  double bulkNs = 500;              // extra latency of a copy through shared memory
+  double issuePerCycle = 4;         // warp instructions of a multiprocessor
+  double instructionsPerWarp = 350; // scalars, gates, norms, addresses
+  double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
+} constant;
+} // namespace
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+KernelFacts KernelFacts::of(replay::KernelOp kernel) {
+  KernelFacts facts;
+  if (replay::ShapeAttr shape = kernel.getShapeAttr()) {
+    facts.H = shape.getH();
+    facts.HV = shape.getHV();
+    facts.K = shape.getK();
+    facts.V = shape.getV();
+  }
+  if (replay::KredAttr kred = kernel.getKredAttr()) {
+    facts.lanes = kred.getLanes();
+    facts.vec = kred.getVec();
+  }
+  auto useState = [&](Value state) {
+    Type dtype = cast<replay::StateType>(state.getType()).getDtype();
+    facts.stateBytes = dtype.getIntOrFloatBitWidth() / 8;
+  };
+  auto useRing = [&](Value records) {
+    replay::RingAttr ring = cast<replay::RecordsType>(records.getType()).getRing();
+    facts.ringLength = ring.getLength();
+    if (replay::FieldAttr g = ring.getField("g"); g && g.getDim() == replay::FieldDim::K)
+      facts.gateDim = facts.K;
+  };
+  bool always = false, sometimes = false;
+  kernel.getBody().walk([&](Operation *op) {
+    if (auto load = dyn_cast<replay::LoadStateOp>(op))
+      useState(load.getState());
+    if (auto read = dyn_cast<replay::ReadOp>(op))
+      facts.reads += read.getXs().size();
+    if (auto read = dyn_cast<replay::RingReadOp>(op))
+      useRing(read.getRecords());
+    if (auto fold = dyn_cast<replay::ReplayOp>(op)) {
+      useRing(fold.getRecords());
+      facts.folds = true;
+    }
+    if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
+      useState(store.getState());
+      (store->getParentOp() == kernel ? always : sometimes) = true;
+    }
+  });
+  // A branch that stores is that of the flush: once in a cycle of the ring.
+  if (always || sometimes)
+    facts.storeShare = always ? 1.0 : 1.0 / std::max<int64_t>(facts.ringLength, 1);
+  return facts;
+}
+
+int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
+  return ceilDiv(bv, warps * (32 / facts.lanes));
+}
+
+bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
+  if (!facts.stateBytes)
+    return false;
+  if (field == &Tiling::bc)
+    return facts.ringLength > 0;
+  if (field == &Tiling::unroll)
+    return facts.folds;
+  return true;
+}
+
+SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts) {
+  if (!facts.stateBytes)
+    return {Tiling{.bv = facts.V}};
+  SmallVector<int64_t> chunks{8}, unrolls{1};
+  for (int64_t bc : {16, 32, 64})
+    if (bc / 2 < facts.ringLength)
+      chunks.push_back(bc);
+  if (facts.folds)
+    unrolls = {1, 2, 4};
+  SmallVector<Tiling> legal;
+  for (int64_t bv = 8; bv <= facts.V; bv += 8) {
+    if (facts.V % bv != 0)
+      continue;
+    for (int64_t warps : {1, 2, 3, 4, 5, 6, 8}) {
+      Tiling tiling{.bv = bv, .warps = warps};
+      int64_t rows = tiling.rowsPerLane(facts), perWarp = rows * (32 / facts.lanes);
+      if (rows * facts.paddedK() / facts.lanes > constant.stateRegisters)
+        continue;
+      // No idle warp, and odd counts only where nothing is padded.
+      bool fits = llvm::isPowerOf2_64(warps) ? (warps - 1) * perWarp < bv : warps * perWarp == bv;
+      if (!fits)
+        continue;
+      for (int64_t bc : chunks)
+        for (int64_t copy : {0, 1})
+          for (int64_t unroll : unrolls)
+            legal.push_back({bv, bc, warps, copy, unroll});
+    }
+  }
+  return legal;
+}
+
+Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target) {
+  Costs costs;
+  if (!facts.stateBytes) {
+    costs.registers = constant.baseRegisters;
+    costs.blocksPerProcessor = target.maxBlocksPerMultiprocessor;
+    costs.waves = double(referenceRows) / (target.multiprocessors * costs.blocksPerProcessor);
+    costs.microseconds = target.launchMicroseconds + 2 * constant.dependentLoadNs / 1000;
+    return costs;
+  }
+  int64_t rows = tiling.rowsPerLane(facts), threads = tiling.warps * 32;
+  int64_t perLane = facts.paddedK() / facts.lanes, length = facts.ringLength;
+  bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
+
+  // Registers: the state tile and its operands, and the larger of what the ring
+  // needs before and while it is read.
+  int64_t passes = ceilDiv(length, tiling.bc);
+  int64_t keyRows = ceilDiv(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
+  int64_t ring = 0;
+  if (length) {
+    int64_t keys = keyRows * perLane * (!bulk && passes > 1 ? 2 : 1);
+    int64_t gates = alongK ? length * ceilDiv(facts.K, threads) : 0;
+    ring = std::max(keys, gates) + ceilDiv(length, 8) * rows;
+  }
+  int64_t state = rows * perLane, operands = facts.reads * perLane;
+  int64_t unrolled = facts.folds ? (tiling.unroll - 1) * (perLane + rows) : 0;
+  costs.registers = constant.baseRegisters + (bulk ? std::max(state + operands, ring + operands)
+                                                   : state + operands + ring) + unrolled;
+
+  // Shared memory: copies, scores, weights and the operands of the fold.
+  auto &shared = costs.sharedBytes;
+  if (bulk)
+    shared += tiling.bv * facts.K * facts.stateBytes + length * facts.K * 4;
+  shared += facts.reads * length * 4 + (alongK ? length * facts.K * 4 : 0);
+  if (facts.folds)
+    shared += length * tiling.bv * 4 + (bulk && !alongK ? 0 : length * facts.K * 4);
+
+  int64_t rounded = ceilDiv(std::min<int64_t>(costs.registers, target.maxRegistersPerThread), 8) * 8;
+  costs.blocksPerProcessor = std::min<int64_t>(
+      {int64_t(target.registersPerMultiprocessor) / (threads * rounded),
+       int64_t(target.maxThreadsPerMultiprocessor) / threads,
+       int64_t(target.sharedBytesPerMultiprocessor / (shared + target.reservedSharedBytes)),
+       int64_t(target.maxBlocksPerMultiprocessor)});
+  int64_t resident = std::max<int64_t>(costs.blocksPerProcessor, 1);
+
+  // A ring is half full on average.
+  double tile = double(tiling.bv) * facts.K * facts.stateBytes;
+  double records = length / 2.0 * 4 *
+                   (tiling.bv + facts.K * constant.keyShareFromL2 + facts.gateDim);
+  costs.blockBytes = tile * (1 + facts.storeShare) + records;
+  double gbps = facts.storeShare == 1.0 ? target.inPlaceGBps : target.readGBps;
+  double memoryNs = costs.blockBytes / (gbps / target.multiprocessors);
+
+  double perThread = constant.instructionsPerWarp +
+                     facts.reads * (state + rows * 2 * std::log2(facts.lanes)) +
+                     state / 4.0 * (1 + facts.storeShare) + (bulk ? state / 4.0 : 0) +
+                     passes * keyRows * facts.reads * (perLane + 12.0) +
+                     (alongK ? 12.0 * length * facts.K / threads : 0);
+  double foldPerThread = facts.folds ? length * (state + perLane / 4.0 + 6.0 / tiling.unroll) : 0;
+  perThread += foldPerThread * facts.storeShare;
+  double issueNs = perThread * tiling.warps / constant.issuePerCycle / target.clockGHz;
+
+  double chain = 2 + (length ? 1 : 0);
+  double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
+                     perThread * 2 / target.clockGHz + (bulk ? constant.bulkNs : 0);
+  // Spills cost more than anything else.
+  if (costs.registers > target.maxRegistersPerThread || costs.blocksPerProcessor == 0)
+    latencyNs *= 4;
+
+  // A smooth maximum: what overlaps never overlaps fully.
+  double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
+                             std::pow(latencyNs / resident, 2));
+  double blocks = double(referenceRows) * facts.HV * (facts.V / tiling.bv);
+  costs.waves = blocks / (double(target.multiprocessors) * resident);
+  costs.microseconds = target.launchMicroseconds +
+                       std::max(blocks / target.multiprocessors * blockNs, latencyNs) / 1000;
+  return costs;
+}

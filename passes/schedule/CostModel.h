@@ -1,0 +1,57 @@
+//===- CostModel.h - What a tiling of a kernel costs ------------*- C++ -*-===//
+//
+// Plain numbers: what the schedule needs to know of a kernel, the tilings that
+// are legal for it, and their predicted costs on a chip.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Replay/Targets.h"
+#include "passes/Passes.h"
+
+namespace replayssm::schedule {
+
+/// Read off the kernel's ops and attributes.
+struct KernelFacts {
+  int64_t HV = 1, H = 1, K = 1, V = 1;
+  int64_t lanes = 8, vec = 4;
+  int64_t stateBytes = 0;   ///< Per element; 0 = no state.
+  int64_t ringLength = 0;   ///< 0 = no records are read or folded.
+  int64_t gateDim = 1;      ///< Of the records.
+  int64_t reads = 0;        ///< Vectors that meet the state.
+  bool folds = false;       ///< Records are applied to the state.
+  double storeShare = 0;    ///< Mean fraction of launches that write it.
+
+  static KernelFacts of(replay::KernelOp kernel);
+  int64_t paddedK() const { return (K + lanes * vec - 1) / (lanes * vec) * lanes * vec; }
+};
+
+/// The fields of #replay.tiling, as numbers (copy: the enum's value).
+struct Tiling {
+  int64_t bv = 1, bc = 8, warps = 1, copy = 0, unroll = 1;
+
+  static constexpr std::pair<const char *, int64_t Tiling::*> fields[] = {
+      {"bv", &Tiling::bv}, {"bc", &Tiling::bc}, {"warps", &Tiling::warps},
+      {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}};
+  bool operator==(const Tiling &) const = default;
+  int64_t rowsPerLane(const KernelFacts &facts) const;
+};
+
+struct Costs {
+  int64_t registers = 0;       ///< Per thread, estimated.
+  int64_t sharedBytes = 0;     ///< Per block.
+  int64_t blocksPerProcessor = 0;
+  double blockBytes = 0;       ///< Moved by one block on average.
+  double waves = 0;            ///< Of `referenceRows` rows.
+  double microseconds = 0;     ///< For `referenceRows` rows.
+};
+
+inline constexpr int64_t referenceRows = 128;
+
+/// Whether a field changes the instructions of the kernel at all.
+bool isEffective(const KernelFacts &facts, int64_t Tiling::*field);
+/// Every legal tiling, in a fixed order; one for kernels without a state.
+llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts);
+Costs predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target);
+
+} // namespace replayssm::schedule

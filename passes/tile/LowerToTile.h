@@ -1,0 +1,184 @@
+//===- LowerToTile.h - Shared by the parts of replay-lower-to-tile -*- C++ -*-===//
+//
+// One Lowering object turns one scheduled kernel into one gpu.func. It works op
+// by op and knows nothing about which kernel it builds.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/Tile/Layout.h"
+#include "passes/Passes.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace replayssm::lower {
+
+using mlir::Value;
+
+/// The numbers that addresses and layouts are made of.
+struct Dims {
+  int64_t H = 1, HV = 1, K = 1, V = 1;
+  int64_t lanes = 8, vec = 4;             // #replay.kred
+  int64_t bv = 1, bc = 1, warps = 1, unroll = 1; // #replay.tiling
+  bool bulk = false;
+
+  static Dims of(replay::KernelOp kernel);
+  int64_t groups() const { return 32 / lanes; } ///< Lane groups of a warp.
+  int64_t tiles() const { return V / bv; }      ///< V tiles of a head.
+};
+
+/// The table of layouts of docs/architecture.md.
+struct Layouts {
+  const Dims &dims;
+  tile::Layout scalar() const;
+  tile::Layout keyRow(int64_t rows) const;      ///< Vectors along K: q, k.
+  tile::Layout valueRow(int64_t rows) const;    ///< Vectors along V: v, d, out.
+  tile::Layout state() const;
+  tile::Layout keys(int64_t rows) const;        ///< Ring rows of one pass.
+  tile::Layout ringValues(int64_t rows) const;  ///< Ring rows along V.
+  tile::Layout ringScalars(int64_t rows) const; ///< One number per ring row.
+  tile::Layout spread(int64_t rows) const;      ///< Gates along K, each computed once.
+};
+
+struct Arg {
+  std::string name;
+  mlir::Type element; ///< Of the buffer; null for a stride.
+};
+
+/// The arguments that a kernel's body touches, in the order of docs/abi.md.
+struct Signature {
+  llvm::SmallVector<Arg> args;
+  bool perHead = false; ///< Something depends on the head: one block per head and V tile.
+
+  static mlir::FailureOr<Signature> of(replay::KernelOp kernel);
+  mlir::FunctionType functionType(mlir::MLIRContext *context) const;
+  mlir::DictionaryAttr manifest(replay::KernelOp kernel, const Dims &dims) const;
+};
+
+/// The checkpoint tile; with bulk copies it stays in shared memory.
+struct StateTile {
+  Value regs;         // f32
+  Value smem, token;
+  bool landed = false;
+};
+
+/// What has been loaded of the records of a ring.
+struct RingTiles {
+  Value slot;         // i64
+  Value valid;        // index
+  replay::RingAttr format;
+  Value g, d;                         // [L, GK], [L, bv]
+  llvm::SmallVector<Value> keys;      // one tile per pass
+  Value keySmem, keyToken;            // bulk
+  bool keysLanded = false;
+  Value w, tot;                       // [L, GK], [1, GK]
+  Value weightSmem;                   // w in shared memory where GK = K
+  Value foldD, foldK;                 // operands of the fold, in shared memory
+};
+
+/// The reads and stores that need `state` in registers, through any updates.
+void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
+
+class Lowering {
+public:
+  Lowering(replay::KernelOp kernel, const Signature &signature, mlir::gpu::GPUFuncOp func);
+  mlir::LogicalResult run();
+
+private:
+  using Loc = mlir::Location;
+  using RankedTensorType = mlir::RankedTensorType;
+
+  // LowerToTile.cpp: control.
+  mlir::LogicalResult lowerBlock(mlir::Block &block, bool early);
+  mlir::LogicalResult lowerOp(mlir::Operation &op);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerElementwise(mlir::Operation &op);
+  void storeZeros();
+
+  // LowerToTileAccess.cpp: the grid, buffers and addresses.
+  void openGrid();
+  Value arg(llvm::StringRef name);
+  Value i64(int64_t value);
+  Value index(int64_t value);
+  Value toIndex(Value i64);
+  Value scalarLoad(llvm::StringRef name, mlir::Type type, Value element);
+  /// element = outer * <name>_stride + head * headSize + inner.
+  Value offset(llvm::StringRef name, Value outer, Value head, int64_t headSize, Value inner = {});
+  Value load(Value memory, Value offset, llvm::ArrayRef<int64_t> shape, mlir::Type element,
+             int64_t rowStride, const tile::Layout &layout, Value rows = {});
+  void store(Value value, Value memory, Value offset, int64_t rowStride, Value rows = {},
+             Value owner = {}, int64_t colStride = 1);
+  Value alloc(int64_t rows, int64_t cols, mlir::Type element);
+  mlir::LogicalResult lowerRow(replay::RowOp op);
+  mlir::LogicalResult lowerCursor(replay::CursorOp op);
+  mlir::LogicalResult lowerSetCursor(replay::SetCursorOp op);
+  mlir::LogicalResult lowerToken(replay::LoadTokenOp op);
+  mlir::LogicalResult lowerParam(replay::LoadParamOp op);
+  mlir::LogicalResult lowerStoreOut(replay::StoreOutOp op);
+  mlir::LogicalResult lowerAppend(replay::AppendOp op);
+
+  // LowerToTileMath.cpp: arithmetic on tiles.
+  RankedTensorType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  Value splat(llvm::ArrayRef<int64_t> shape, double value);
+  Value broadcast(Value tile, llvm::ArrayRef<int64_t> shape);
+  Value tileOf(Value source, llvm::ArrayRef<int64_t> shape);
+  Value f32(Value tile);
+  Value add(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value fma(Value a, Value b, Value c);
+  Value exp(Value tile);
+  Value dot(Value a, Value b, int64_t dim, Value acc = {});
+  mlir::LogicalResult lowerGate(replay::GateOp op);
+  mlir::LogicalResult lowerBeta(replay::BetaOp op);
+  mlir::LogicalResult lowerRnorm(replay::RnormOp op);
+  mlir::LogicalResult lowerScores(replay::ScoresOp op);
+
+  // LowerToTileState.cpp: the checkpoint and its update.
+  mlir::LogicalResult lowerLoadState(replay::LoadStateOp op);
+  mlir::LogicalResult lowerRead(replay::ReadOp op);
+  mlir::LogicalResult lowerStoreState(replay::StoreStateOp op);
+  mlir::FailureOr<Value> materialise(Value state);
+  Value stateTile(replay::LoadStateOp op);
+  Value stateOffset(Value slot);
+
+  // LowerToTileRing.cpp: the records.
+  mlir::LogicalResult lowerLoadRing(replay::LoadRingOp op);
+  mlir::LogicalResult lowerWeights(replay::RingWeightsOp op);
+  mlir::LogicalResult lowerRingRead(replay::RingReadOp op);
+  Value fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field);
+  Value rowsFrom(Value valid, int64_t first);
+  int64_t passRows(const RingTiles &ring, int64_t pass);
+  void loadGates(RingTiles &ring);
+  void loadValues(RingTiles &ring);
+  void loadKeys(RingTiles &ring, int64_t upTo);
+  void formWeights(RingTiles &ring);
+  Value weightedKeys(RingTiles &ring, int64_t pass);
+  std::optional<Value> foldCondition(Value records, mlir::Block *block);
+  void stageKeys(RingTiles &ring, int64_t pass, Value keys, Value condition);
+  void stageValues(RingTiles &ring, Value condition);
+  Value fold(Value state, Value records);
+
+  replay::KernelOp kernel;
+  const Signature &signature;
+  mlir::gpu::GPUFuncOp func;
+  Dims dims;
+  Layouts layouts{dims};
+  mlir::ImplicitLocOpBuilder b;
+
+  // Uniform values, i64 unless said.
+  Value row, head, keyHead, vTile, vOffset;
+  Value ownsKeyHead, ownsTile; // i1; null = every block
+  Value live;                  // i1
+  Value forced;                // i1
+
+  llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
+  /// What only dominates the region that it was made in.
+  struct Cache {
+    llvm::DenseMap<Value, StateTile> checkpoints;
+    llvm::DenseMap<Value, Value> states;
+    llvm::DenseMap<Value, RingTiles> rings;
+    llvm::DenseMap<Value, Value> exps;
+  } cache;
+};
+
+} // namespace replayssm::lower

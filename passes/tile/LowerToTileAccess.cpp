@@ -1,0 +1,216 @@
+//===- LowerToTileAccess.cpp - Rows, heads, buffers and addresses ---------===//
+#include "passes/tile/LowerToTile.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+
+Lowering::Lowering(replay::KernelOp kernel, const Signature &signature, gpu::GPUFuncOp func)
+    : kernel(kernel), signature(signature), func(func), dims(Dims::of(kernel)),
+      b(kernel.getLoc(), kernel.getContext()) {}
+
+Value Lowering::arg(StringRef name) {
+  for (auto [i, arg] : llvm::enumerate(signature.args))
+    if (arg.name == name)
+      return func.getArgument(i);
+  llvm_unreachable("the signature holds every buffer that the body touches");
+}
+Value Lowering::i64(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+Value Lowering::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+Value Lowering::toIndex(Value value) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), value);
+}
+
+void Lowering::openGrid() {
+  // The grid is small: 32-bit divisions.
+  auto block = [&](gpu::Dimension dim) {
+    Value id = gpu::BlockIdOp::create(b, dim);
+    return Value(arith::IndexCastOp::create(b, b.getI32Type(), id));
+  };
+  auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
+  auto wide = [&](Value v) { return Value(arith::ExtUIOp::create(b, b.getI64Type(), v)); };
+  row = wide(block(gpu::Dimension::y));
+  if (!signature.perHead)
+    return;
+  Value x = block(gpu::Dimension::x), hv = x;
+  if (dims.tiles() > 1) {
+    hv = arith::DivUIOp::create(b, x, i32(dims.tiles()));
+    Value vt = arith::RemUIOp::create(b, x, i32(dims.tiles()));
+    vTile = wide(vt);
+    vOffset = arith::MulIOp::create(b, vTile, i64(dims.bv));
+    ownsTile = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, vt, i32(0));
+  }
+  head = keyHead = wide(hv);
+  if (int64_t group = dims.HV / dims.H; group > 1) {
+    Value first = arith::RemUIOp::create(b, hv, i32(group));
+    keyHead = wide(arith::DivUIOp::create(b, hv, i32(group)));
+    ownsKeyHead = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, i32(0));
+  }
+}
+
+Value Lowering::scalarLoad(StringRef name, Type type, Value element) {
+  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1), type,
+                                      arg(name), ValueRange{element});
+  return LLVM::LoadOp::create(b, type, pointer);
+}
+
+Value Lowering::offset(StringRef name, Value outer, Value head, int64_t headSize, Value inner) {
+  Value at;
+  auto plus = [&](Value v) { at = at ? Value(arith::AddIOp::create(b, at, v)) : v; };
+  if (outer)
+    plus(arith::MulIOp::create(b, outer, arg((name + "_stride").str())));
+  if (head)
+    plus(headSize == 1 ? head : Value(arith::MulIOp::create(b, head, i64(headSize))));
+  if (inner)
+    plus(inner);
+  return at;
+}
+
+Value Lowering::load(Value memory, Value offset, ArrayRef<int64_t> shape, Type element,
+                     int64_t rowStride, const tile::Layout &layout, Value rows) {
+  return tile::LoadOp::create(b, tileType(shape, element), memory, offset,
+                              b.getDenseI64ArrayAttr({rowStride, 1}), rows,
+                              layout.toAttr(b.getContext()));
+}
+
+void Lowering::store(Value value, Value memory, Value offset, int64_t rowStride, Value rows,
+                     Value owner, int64_t colStride) {
+  tile::StoreOp::create(b, value, memory, offset, b.getDenseI64ArrayAttr({rowStride, colStride}),
+                        rows, owner);
+}
+
+Value Lowering::alloc(int64_t rows, int64_t cols, Type element) {
+  return tile::AllocOp::create(b, tile::SmemType::get(b.getContext(), rows, cols, element),
+                               IntegerAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and cursors
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::lowerRow(replay::RowOp op) {
+  if (!kernel.getNullAttr())
+    return op.emitOpError() << "expected the kernel to say which state indices are null";
+  auto slotOf = [&](StringRef name) {
+    Value slot = scalarLoad(name, b.getI32Type(), row);
+    return std::pair(slot, Value(arith::ExtSIOp::create(b, b.getI64Type(), slot)));
+  };
+  auto [raw, slot] = slotOf("state_idx");
+  auto predicate = *kernel.getNull() == replay::Null::LT0 ? arith::CmpIPredicate::sge
+                                                          : arith::CmpIPredicate::sgt;
+  live = arith::CmpIOp::create(b, predicate, raw,
+                               arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
+  // Slots stay i64; the source's index values are addresses only.
+  values[op.getSlot()] = slot;
+  values[op.getLive()] = live;
+  if (!op.getRing().use_empty())
+    values[op.getRing()] = slotOf("ring_idx").second;
+  return success();
+}
+
+LogicalResult Lowering::lowerCursor(replay::CursorOp op) {
+  Value wp = scalarLoad("wp", b.getI32Type(), values[op.getRing()]);
+  values[op.getWp()] = toIndex(wp);
+  if (op.getFlush().use_empty())
+    return success();
+  Value last = arith::ConstantOp::create(b, b.getI32IntegerAttr(op.getLength() - 1));
+  Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, last);
+  values[op.getFlush()] = arith::OrIOp::create(b, full, forced);
+  return success();
+}
+
+LogicalResult Lowering::lowerSetCursor(replay::SetCursorOp op) {
+  Value value = arith::IndexCastOp::create(b, b.getI32Type(), values[op.getValue()]);
+  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1),
+                                      b.getI32Type(), arg("wp"), ValueRange{values[op.getRing()]});
+  LLVM::StoreOp::create(b, value, pointer);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens, parameters, outputs, records
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  int64_t tokens = type.getDimSize(0), width = type.getDimSize(1);
+  Type element = type.getElementType();
+  if (tokens != 1)
+    return op.emitOpError() << "expected one token per row but got " << tokens
+                            << "; windows are not lowered yet";
+  StringRef name = op.getName();
+  Value result;
+  if (name == "q" || name == "k") {
+    int64_t first = name == "k" ? dims.H * dims.K : 0;
+    result = load(arg("mixed_qkv"),
+                  offset("mixed_qkv", row, keyHead, dims.K, first ? i64(first) : Value()),
+                  {1, dims.K}, element, dims.K, layouts.keyRow(1));
+  } else if (name == "v") {
+    Value inner = i64(2 * dims.H * dims.K);
+    if (vOffset)
+      inner = arith::AddIOp::create(b, inner, vOffset);
+    result = load(arg("mixed_qkv"), offset("mixed_qkv", row, head, dims.V, inner), {1, dims.bv},
+                  element, dims.V, layouts.valueRow(1));
+  } else if (name == "a" || name == "b") {
+    result = load(arg(name), offset(name, row, head, width), {1, width}, element, width,
+                  width == 1 ? layouts.scalar() : layouts.spread(1));
+  } else {
+    return op.emitOpError() << "expected one of q, k, v, a, b but got '" << name << "'";
+  }
+  values[op.getValue()] = result;
+  return success();
+}
+
+LogicalResult Lowering::lowerParam(replay::LoadParamOp op) {
+  StringRef name = op.getName();
+  if (name != "A_log" && name != "dt_bias")
+    return op.emitOpError() << "expected one of A_log, dt_bias but got '" << name << "'";
+  int64_t width = cast<ShapedType>(op.getValue().getType()).getDimSize(1);
+  values[op.getValue()] =
+      load(arg(name), offset(name, {}, head, width), {1, width}, b.getF32Type(), width,
+           width == 1 ? layouts.scalar() : layouts.spread(1));
+  return success();
+}
+
+LogicalResult Lowering::lowerStoreOut(replay::StoreOutOp op) {
+  int64_t tokens = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
+  if (tokens != 1)
+    return op.emitOpError() << "expected one token per row but got " << tokens
+                            << "; windows are not lowered yet";
+  Value out = tileOf(op.getValue(), {1, dims.bv});
+  if (!op.getIo().isF32())
+    out = arith::TruncFOp::create(b, tileType({1, dims.bv}, op.getIo()), out);
+  store(out, arg("out"), offset("out", row, head, dims.V, vOffset), dims.V);
+  return success();
+}
+
+void Lowering::storeZeros() {
+  kernel.getBody().walk([&](replay::StoreOutOp op) {
+    b.setLoc(op.getLoc());
+    // Loads of no rows: zeros that come with the layout of the output.
+    Value zero = load(arg("out"), i64(0), {1, dims.bv}, op.getIo(), dims.V,
+                      layouts.valueRow(1), index(0));
+    store(zero, arg("out"), offset("out", row, head, dims.V, vOffset), dims.V);
+  });
+}
+
+LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
+  replay::RingAttr format = kernel.getRingAttr();
+  for (auto [name, value] : llvm::zip_equal(op.getFields().getAsRange<StringAttr>(), op.getValues())) {
+    replay::FieldAttr field = format.getField(name);
+    bool alongV = field.getDim() == replay::FieldDim::V;
+    int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
+    // Blocks that an address does not tell apart: the first of them stores.
+    Value owner = field.getHead() == replay::Head::Key ? ownsKeyHead : Value();
+    if (!alongV && ownsTile)
+      owner = owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
+    Value position = arith::IndexCastOp::create(b, b.getI64Type(), values[op.getWp()]);
+    Value at = arith::AddIOp::create(b, fieldOffset(values[op.getRing()], format, field),
+                                     arith::MulIOp::create(b, position, i64(width)));
+    store(tileOf(value, {1, alongV ? dims.bv : width}), arg((name.getValue() + "_ring").str()), at,
+          width, {}, owner);
+  }
+  return success();
+}

@@ -1,0 +1,267 @@
+//===- LowerToTileRing.cpp - Records: weights, reads and the fold ---------===//
+#include "passes/tile/LowerToTile.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+
+static int64_t gateDim(replay::RingAttr format, const Dims &dims) {
+  return format.getField("g").getDim() == replay::FieldDim::K ? dims.K : 1;
+}
+
+Value Lowering::fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field) {
+  int64_t width = field.getDim() == replay::FieldDim::V   ? dims.V
+                  : field.getDim() == replay::FieldDim::K ? dims.K
+                                                          : 1;
+  bool alongV = field.getDim() == replay::FieldDim::V;
+  return offset((field.getName() + "_ring").str(), slot,
+                field.getHead() == replay::Head::Key ? keyHead : head, format.getLength() * width,
+                alongV ? vOffset : Value());
+}
+
+Value Lowering::rowsFrom(Value valid, int64_t first) {
+  if (first == 0)
+    return valid;
+  Value rest = arith::SubIOp::create(b, valid, index(first));
+  return arith::MaxSIOp::create(b, rest, index(0));
+}
+
+int64_t Lowering::passRows(const RingTiles &ring, int64_t pass) {
+  return std::min(dims.bc, ring.format.getLength() - pass * dims.bc);
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+void Lowering::loadGates(RingTiles &ring) {
+  if (ring.g)
+    return;
+  int64_t length = ring.format.getLength(), width = gateDim(ring.format, dims);
+  ring.g = load(arg("g_ring"), fieldOffset(ring.slot, ring.format, ring.format.getField("g")),
+                {length, width}, b.getF32Type(), width,
+                width == 1 ? layouts.ringScalars(length) : layouts.spread(length), ring.valid);
+}
+
+void Lowering::loadValues(RingTiles &ring) {
+  if (ring.d)
+    return;
+  int64_t length = ring.format.getLength();
+  ring.d = load(arg("d_ring"), fieldOffset(ring.slot, ring.format, ring.format.getField("d")),
+                {length, dims.bv}, b.getF32Type(), dims.V, layouts.ringValues(length), ring.valid);
+}
+
+void Lowering::loadKeys(RingTiles &ring, int64_t upTo) {
+  int64_t length = ring.format.getLength();
+  auto base = [&] { return fieldOffset(ring.slot, ring.format, ring.format.getField("k")); };
+  if (dims.bulk && !ring.keySmem) {
+    ring.keySmem = alloc(length, dims.K, b.getF32Type());
+    ring.keyToken = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), arg("k_ring"),
+                                         base(), ring.keySmem, ring.valid, IntegerAttr());
+  }
+  if (dims.bulk)
+    return;
+  for (int64_t pass = ring.keys.size(); pass <= upTo && pass * dims.bc < length; ++pass) {
+    Value at = base();
+    if (pass)
+      at = arith::AddIOp::create(b, at, i64(pass * dims.bc * dims.K));
+    ring.keys.push_back(load(arg("k_ring"), at, {passRows(ring, pass), dims.K}, b.getF32Type(),
+                             dims.K, layouts.keys(dims.bc), rowsFrom(ring.valid, pass * dims.bc)));
+  }
+}
+
+LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
+  RingTiles ring;
+  ring.slot = values.lookup(op.getRing());
+  ring.valid = values.lookup(op.getValid());
+  ring.format = op.getRecords().getType().getRing();
+  bool needsRecords = llvm::any_of(op->getUsers(), [](Operation *user) {
+    return isa<replay::RingReadOp, replay::ReplayOp>(user);
+  });
+  if (needsRecords && dims.lanes != 8)
+    return op.emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring "
+                               "records, but got " << dims.lanes;
+  // What this block reads starts here, before anything waits for it.
+  for (Operation *user : op->getUsers()) {
+    if (user->getBlock() != op->getBlock())
+      continue;
+    if (isa<replay::RingWeightsOp>(user))
+      loadGates(ring);
+    if (isa<replay::RingReadOp>(user)) {
+      loadValues(ring);
+      loadKeys(ring, 0);
+    }
+  }
+  cache.rings[op.getRecords()] = ring;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights and reads
+//===----------------------------------------------------------------------===//
+
+void Lowering::formWeights(RingTiles &ring) {
+  if (ring.w)
+    return;
+  loadGates(ring);
+  auto type = cast<RankedTensorType>(ring.g.getType());
+  auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()),
+                                   ring.g);
+  ring.w = exp(scan.getSuffix());
+  ring.tot = exp(scan.getTotal());
+}
+
+LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
+  RingTiles &ring = cache.rings[op.getRecords()];
+  formWeights(ring);
+  values[op.getW()] = ring.w;
+  values[op.getTot()] = ring.tot;
+  return success();
+}
+
+/// The keys of one pass, times their weights where these are along K.
+Value Lowering::weightedKeys(RingTiles &ring, int64_t pass) {
+  int64_t rows = passRows(ring, pass), first = pass * dims.bc;
+  Value keys;
+  if (dims.bulk) {
+    loadKeys(ring, pass);
+    if (!ring.keysLanded)
+      tile::WaitOp::create(b, ring.keyToken);
+    ring.keysLanded = true;
+    keys = load(ring.keySmem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K,
+                layouts.keys(dims.bc), rowsFrom(ring.valid, first));
+  } else {
+    loadKeys(ring, pass + 1); // the next pass is on its way while this one is used
+    keys = ring.keys[pass];
+  }
+  if (gateDim(ring.format, dims) == 1)
+    return keys;
+  if (!ring.weightSmem) {
+    ring.weightSmem = alloc(ring.format.getLength(), dims.K, b.getF32Type());
+    store(ring.w, ring.weightSmem, i64(0), dims.K);
+  }
+  Value w = load(ring.weightSmem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K,
+                 layouts.keys(dims.bc));
+  return mul(keys, w);
+}
+
+LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
+  RingTiles &ring = cache.rings[op.getRecords()];
+  int64_t length = ring.format.getLength(), reads = op.getXs().size();
+  formWeights(ring);
+  if (values.lookup(op.getW()) != ring.w)
+    return op.emitOpError() << "expected the weights of the records that it reads";
+  loadValues(ring);
+  loadKeys(ring, 0);
+  SmallVector<Value> xs;
+  for (Value x : op.getXs())
+    xs.push_back(f32(tileOf(x, {1, dims.K})));
+
+  // Scores of every record, through shared memory from the rows' owners to all.
+  std::optional<Value> guard = foldCondition(op.getRecords(), op->getBlock());
+  Value scores = alloc(reads, length, b.getF32Type());
+  for (int64_t pass = 0; pass * dims.bc < length; ++pass) {
+    Value keys = weightedKeys(ring, pass);
+    for (auto [i, x] : llvm::enumerate(xs))
+      store(dot(keys, x, 1), scores, i64(i * length + pass * dims.bc), 1);
+    if (guard)
+      stageKeys(ring, pass, keys, *guard);
+  }
+  if (guard)
+    stageValues(ring, *guard);
+  for (auto [i, y] : llvm::enumerate(op.getYs())) {
+    Value score = load(scores, i64(i * length), {length, 1}, b.getF32Type(), 1,
+                       layouts.ringScalars(length));
+    if (gateDim(ring.format, dims) == 1)
+      score = mul(ring.w, score);
+    values[y] = dot(score, ring.d, 0);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The fold
+//===----------------------------------------------------------------------===//
+
+/// Whether a block that reads the records in `block` will also fold them, and on
+/// which condition (null: always). None when that is not known here.
+std::optional<Value> Lowering::foldCondition(Value records, Block *block) {
+  SmallVector<Operation *> consumers;
+  for (Operation *user : records.getUsers())
+    if (auto replayed = dyn_cast<replay::ReplayOp>(user))
+      collectConsumers(replayed.getResult(), consumers);
+  std::optional<Value> condition;
+  for (Operation *consumer : consumers) {
+    if (consumer->getBlock() == block)
+      return Value();
+    auto branch = dyn_cast<scf::IfOp>(consumer->getParentOp());
+    if (!branch || branch->getBlock() != block || consumer->getBlock() != branch.thenBlock() ||
+        (condition && *condition != values.lookup(branch.getCondition())))
+      return std::nullopt;
+    condition = values.lookup(branch.getCondition());
+    if (!*condition)
+      return std::nullopt;
+  }
+  return condition;
+}
+
+/// Runs `body` where `condition` holds; everywhere when it is null.
+static void when(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+void Lowering::stageKeys(RingTiles &ring, int64_t pass, Value keys, Value condition) {
+  if (dims.bulk && gateDim(ring.format, dims) == 1) {
+    ring.foldK = ring.keySmem; // the copy is what the fold needs
+    return;
+  }
+  if (!ring.foldK)
+    ring.foldK = alloc(ring.format.getLength(), dims.K, b.getF32Type());
+  when(b, condition, [&] { store(keys, ring.foldK, i64(pass * dims.bc * dims.K), dims.K); });
+}
+
+void Lowering::stageValues(RingTiles &ring, Value condition) {
+  ring.foldD = alloc(ring.format.getLength(), dims.bv, b.getF32Type());
+  when(b, condition, [&] {
+    Value d = gateDim(ring.format, dims) == 1 ? mul(ring.d, ring.w) : ring.d;
+    store(d, ring.foldD, i64(0), dims.bv);
+  });
+}
+
+/// acc = tot * S; then acc = fma(d_j, w_j k_j, acc) over the records in order. One
+/// number per record (GK = 1) scales d, a vector along K scales k.
+Value Lowering::fold(Value state, Value records) {
+  RingTiles &ring = cache.rings[records];
+  int64_t length = ring.format.getLength();
+  if (!ring.foldD) {
+    formWeights(ring);
+    loadValues(ring);
+    loadKeys(ring, 0);
+    for (int64_t pass = 0; pass * dims.bc < length; ++pass)
+      stageKeys(ring, pass, weightedKeys(ring, pass), Value());
+    stageValues(ring, Value());
+  }
+  Value acc = mul(state, ring.tot);
+  auto loop = scf::ForOp::create(b, index(0), index(length), index(1), ValueRange{acc});
+  loop->setAttr("tile.unroll", b.getI64IntegerAttr(dims.unroll));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value j = arith::IndexCastOp::create(b, b.getI64Type(), loop.getInductionVar());
+  // A bulk copy leaves what lies past the valid records unwritten.
+  Value rows;
+  if (ring.foldK == ring.keySmem) {
+    Value rest = arith::SubIOp::create(b, ring.valid, loop.getInductionVar());
+    rows = arith::MaxSIOp::create(b, rest, index(0));
+  }
+  Value d = load(ring.foldD, arith::MulIOp::create(b, j, i64(dims.bv)), {1, dims.bv},
+                 b.getF32Type(), dims.bv, layouts.valueRow(1));
+  Value k = load(ring.foldK, arith::MulIOp::create(b, j, i64(dims.K)), {1, dims.K},
+                 b.getF32Type(), dims.K, layouts.keyRow(1), rows);
+  scf::YieldOp::create(b, ValueRange{dot(d, k, 0, loop.getRegionIterArg(0))});
+  return loop.getResult(0);
+}

@@ -1,0 +1,218 @@
+//===- LowerToTileSignature.cpp - What a kernel touches, and its layouts --===//
+#include "passes/tile/LowerToTile.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+using tile::Factor;
+using tile::Layout;
+using tile::Owner;
+
+//===----------------------------------------------------------------------===//
+// Dims and layouts
+//===----------------------------------------------------------------------===//
+
+Dims Dims::of(replay::KernelOp kernel) {
+  Dims dims;
+  if (replay::ShapeAttr shape = kernel.getShapeAttr()) {
+    dims.H = shape.getH();
+    dims.HV = shape.getHV();
+    dims.K = shape.getK();
+    dims.V = dims.bv = shape.getV();
+  }
+  if (replay::KredAttr kred = kernel.getKredAttr()) {
+    dims.lanes = kred.getLanes();
+    dims.vec = kred.getVec();
+  }
+  if (replay::TilingAttr tiling = kernel.getTilingAttr()) {
+    dims.bv = tiling.getBv();
+    dims.bc = tiling.getBc();
+    dims.warps = tiling.getWarps();
+    dims.unroll = tiling.getUnroll();
+    dims.bulk = tiling.getCopy() == replay::CopyKind::Bulk;
+  }
+  return dims;
+}
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Factors are given outermost first; registers are numbered row-major over
+/// them, so that the innermost register factor of the last dimension is 1.
+static Layout makeLayout(SmallVector<Factor, 4> rows, SmallVector<Factor, 4> cols) {
+  Layout layout;
+  layout.dims = {std::move(rows), std::move(cols)};
+  int64_t next = 1;
+  for (auto &dim : llvm::reverse(layout.dims)) {
+    llvm::erase_if(dim, [](Factor f) { return f.size == 1; });
+    for (Factor &f : llvm::reverse(dim))
+      if (f.owner == Owner::Reg) {
+        f.stride = next;
+        next *= f.size;
+      }
+    if (dim.empty())
+      dim.push_back({Owner::Reg, 1, 1});
+  }
+  return layout;
+}
+
+static SmallVector<Factor, 4> alongK(const Dims &d) {
+  return {{Owner::Reg, ceilDiv(d.K, d.lanes * d.vec), 1},
+          {Owner::Lane, d.lanes, 1},
+          {Owner::Reg, d.vec, 1}};
+}
+static SmallVector<Factor, 4> alongV(const Dims &d) {
+  return {{Owner::Warp, d.warps, 1},
+          {Owner::Lane, d.groups(), d.lanes},
+          {Owner::Reg, ceilDiv(d.bv, d.warps * d.groups()), 1}};
+}
+static SmallVector<Factor, 4> inRegisters(int64_t n) { return {{Owner::Reg, n, 1}}; }
+/// The tree of the sum over ring records: eight lanes, whatever the schedule.
+static SmallVector<Factor, 4> alongRing(int64_t rows) {
+  return {{Owner::Reg, ceilDiv(rows, 8), 1}, {Owner::Lane, 8, 1}};
+}
+
+Layout Layouts::scalar() const { return makeLayout(inRegisters(1), inRegisters(1)); }
+Layout Layouts::keyRow(int64_t rows) const { return makeLayout(inRegisters(rows), alongK(dims)); }
+Layout Layouts::valueRow(int64_t rows) const { return makeLayout(inRegisters(rows), alongV(dims)); }
+Layout Layouts::state() const { return makeLayout(alongV(dims), alongK(dims)); }
+Layout Layouts::ringValues(int64_t rows) const { return makeLayout(alongRing(rows), alongV(dims)); }
+Layout Layouts::ringScalars(int64_t rows) const {
+  return makeLayout(alongRing(rows), inRegisters(1));
+}
+Layout Layouts::keys(int64_t rows) const {
+  int64_t warps = std::min(dims.warps, ceilDiv(rows, dims.groups()));
+  return makeLayout({{Owner::Reg, ceilDiv(rows, warps * dims.groups()), 1},
+                     {Owner::Warp, warps, 1},
+                     {Owner::Lane, dims.groups(), dims.lanes}},
+                    alongK(dims));
+}
+Layout Layouts::spread(int64_t rows) const {
+  int64_t warps = std::min(dims.warps, ceilDiv(dims.K, 32));
+  return makeLayout(inRegisters(rows), {{Owner::Reg, ceilDiv(dims.K, warps * 32), 1},
+                                        {Owner::Warp, warps, 1},
+                                        {Owner::Lane, 32, 1}});
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  Type i32 = IntegerType::get(context, 32), i8 = IntegerType::get(context, 8);
+  Type f32 = Float32Type::get(context);
+  llvm::StringMap<Type> used;
+  Signature signature;
+  replay::RingAttr ring = kernel.getRingAttr();
+  auto element = [](Value v) { return cast<ShapedType>(v.getType()).getElementType(); };
+  auto stateType = [](Value v) { return cast<replay::StateType>(v.getType()).getDtype(); };
+  auto useField = [&](Operation *op, StringRef name) -> LogicalResult {
+    replay::FieldAttr field = ring ? ring.getField(name) : replay::FieldAttr();
+    if (!field)
+      return op->emitOpError() << "expected the kernel's ring to have a field '" << name << "'";
+    if (!field.getDtype().isF32())
+      return op->emitOpError() << "expected ring field '" << name << "' to be f32 but got "
+                               << field.getDtype() << "; 16-bit rings are not lowered yet";
+    used[(name + "_ring").str()] = f32;
+    return success();
+  };
+  Operation *setCursor = nullptr;
+
+  WalkResult result = kernel.getBody().walk([&](Operation *op) -> WalkResult {
+    bool perHead = isa_and_nonnull<replay::ReplayDialect>(op->getDialect());
+    LogicalResult status = success();
+    if (auto rowOp = dyn_cast<replay::RowOp>(op)) {
+      perHead = false;
+      used["state_idx"] = i32;
+      if (!rowOp.getRing().use_empty())
+        used["ring_idx"] = i32;
+    } else if (auto cursor = dyn_cast<replay::CursorOp>(op)) {
+      perHead = false;
+      used["wp"] = i32;
+      if (!cursor.getFlush().use_empty())
+        used["force_flush"] = i8;
+    } else if (isa<replay::SetCursorOp>(op)) {
+      perHead = false;
+      used["wp"] = i32;
+      setCursor = op;
+    } else if (auto state = dyn_cast<replay::LoadStateOp>(op)) {
+      used["state"] = stateType(state.getState());
+    } else if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
+      used["state"] = stateType(store.getState());
+    } else if (isa<replay::RingWeightsOp>(op)) {
+      status = useField(op, "g");
+    } else if (isa<replay::RingReadOp>(op)) {
+      status = success(succeeded(useField(op, "d")) && succeeded(useField(op, "k")));
+    } else if (isa<replay::ReplayOp>(op)) {
+      status = success(succeeded(useField(op, "d")) && succeeded(useField(op, "k")) &&
+                       succeeded(useField(op, "g")));
+    } else if (auto append = dyn_cast<replay::AppendOp>(op)) {
+      for (auto name : append.getFields().getAsRange<StringAttr>())
+        if (failed(useField(op, name)))
+          return WalkResult::interrupt();
+    } else if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
+      StringRef name = token.getName();
+      used[name == "a" || name == "b" ? name : "mixed_qkv"] = element(token.getValue());
+    } else if (auto param = dyn_cast<replay::LoadParamOp>(op)) {
+      used[param.getName()] = f32;
+    } else if (auto out = dyn_cast<replay::StoreOutOp>(op)) {
+      used["out"] = out.getIo();
+    }
+    signature.perHead |= perHead;
+    return status;
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (setCursor && signature.perHead)
+    return setCursor->emitOpError() << "expected a kernel of its own: other blocks of the row "
+                                       "may still read the cursor";
+
+  SmallVector<std::pair<std::string, bool>> table = {
+      {"state_idx", false}, {"ring_idx", false}, {"wp", false}, {"force_flush", false},
+      {"state", true}};
+  if (ring)
+    for (replay::FieldAttr field : ring.getFields())
+      table.push_back({(field.getName() + "_ring").str(), true});
+  for (auto [name, strided] : std::initializer_list<std::pair<const char *, bool>>{
+           {"mixed_qkv", true}, {"a", true}, {"b", true}, {"A_log", false},
+           {"dt_bias", false}, {"out", true}})
+    table.push_back({name, strided});
+
+  for (auto &[name, strided] : table)
+    if (used.contains(name))
+      signature.args.push_back({name, used[name]});
+  for (auto &[name, strided] : table)
+    if (strided && used.contains(name))
+      signature.args.push_back({name + "_stride", Type()});
+  return signature;
+}
+
+FunctionType Signature::functionType(MLIRContext *context) const {
+  SmallVector<Type> inputs;
+  for (const Arg &arg : args)
+    inputs.push_back(arg.element ? Type(LLVM::LLVMPointerType::get(context, 1))
+                                 : Type(IntegerType::get(context, 64)));
+  return FunctionType::get(context, inputs, {});
+}
+
+DictionaryAttr Signature::manifest(replay::KernelOp kernel, const Dims &dims) const {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> list;
+  for (const Arg &arg : args) {
+    std::string dtype = "i64";
+    if (arg.element) {
+      dtype.clear();
+      llvm::raw_string_ostream(dtype) << arg.element;
+    }
+    list.push_back(b.getStrArrayAttr({arg.name, arg.element ? "pointer" : "stride", dtype}));
+  }
+  int64_t blocks = perHead ? dims.HV * dims.tiles() : 1;
+  return b.getDictionaryAttr({
+      b.getNamedAttr("name", b.getStringAttr(kernel.getSymName())),
+      b.getNamedAttr("spec", b.getStringAttr(kernel.getSpec().value_or(""))),
+      b.getNamedAttr("threads", b.getI64IntegerAttr(dims.warps * 32)),
+      b.getNamedAttr("blocksPerRow", b.getI64IntegerAttr(blocks)),
+      b.getNamedAttr("sharedBytes", b.getI64IntegerAttr(0)),
+      b.getNamedAttr("args", b.getArrayAttr(list)),
+  });
+}
