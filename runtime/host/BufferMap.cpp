@@ -50,12 +50,13 @@ bool GlobalShadow::split(uint64_t bufferBytes, uint64_t extent) {
 static inline bool unordered(uint64_t stamp, const GlobalClock &clock, uint64_t mine) {
   if (stamp < clock.launchBase)
     return false;
-  return stamp < clock.blockBase || (stamp >= clock.epochBase && stamp != mine);
+  return stamp < clock.blockBase ||
+         (stamp >= clock.epochBase && (stamp ^ mine) >> GlobalClock::kSiteBits);
 }
 
 GlobalConflict GlobalShadow::load(uint64_t offset, uint32_t bytes, const GlobalClock &clock,
-                                  uint32_t thread) {
-  uint64_t mine = clock.epochBase + thread;
+                                  uint32_t thread, uint32_t site) {
+  uint64_t mine = GlobalClock::stamp(clock.epochBase, thread, site);
   uint64_t end = granules(offset + bytes, granuleLog2_);
   for (uint64_t i = offset >> granuleLog2_; i < end; ++i) {
     if (unordered(writes_[i], clock, mine))
@@ -64,16 +65,16 @@ GlobalConflict GlobalShadow::load(uint64_t offset, uint32_t bytes, const GlobalC
     if (!unordered(reader, clock, mine))
       reads_[i] = mine;
     else if (reader >= clock.epochBase)
-      reads_[i] = clock.epochBase + GlobalClock::kMany;
+      reads_[i] = GlobalClock::stamp(clock.epochBase, GlobalClock::kMany, site);
     else // Other blocks read it too; no block has the launch's own epoch.
-      reads_[i] = clock.launchBase + GlobalClock::kMany;
+      reads_[i] = GlobalClock::stamp(clock.launchBase, GlobalClock::kMany, site);
   }
   return {};
 }
 
 GlobalConflict GlobalShadow::store(uint64_t offset, uint32_t bytes, const GlobalClock &clock,
-                                   uint32_t thread) {
-  uint64_t mine = clock.epochBase + thread;
+                                   uint32_t thread, uint32_t site) {
+  uint64_t mine = GlobalClock::stamp(clock.epochBase, thread, site);
   uint64_t end = granules(offset + bytes, granuleLog2_);
   for (uint64_t i = offset >> granuleLog2_; i < end; ++i) {
     if (unordered(writes_[i], clock, mine))

@@ -13,19 +13,26 @@
 
 namespace replayssm::rt {
 
-/// Times of the global shadow. A stamp is `epoch << 11 | thread`; epochs count
-/// up over barriers, blocks and launches and never restart, so older launches
-/// need no clearing.
+/// Times of the global shadow. A stamp is `epoch << 27 | thread << 16 | site`;
+/// epochs count up over barriers, blocks and launches and never restart, so
+/// older launches need no clearing.
 struct GlobalClock {
-  static constexpr unsigned kThreadBits = 11;
-  static constexpr uint64_t kTick = uint64_t(1) << kThreadBits;
-  static constexpr uint64_t kMany = kTick - 1; ///< Several threads (or blocks) read.
+  static constexpr unsigned kThreadBits = 11, kSiteBits = 16;
+  static constexpr uint64_t kTick = uint64_t(1) << (kThreadBits + kSiteBits);
+  static constexpr uint32_t kMany = (1 << kThreadBits) - 1; ///< Several threads (or blocks) read.
 
   uint64_t launchBase = kTick, blockBase = kTick, epochBase = kTick;
 
   void beginLaunch() { launchBase = blockBase = epochBase += kTick; }
   void beginBlock() { blockBase = epochBase += kTick; }
   void barrier() { epochBase += kTick; }
+
+  static uint64_t stamp(uint64_t epoch, uint32_t thread, uint32_t site) {
+    return epoch | uint64_t(thread) << kSiteBits | (site & ((1 << kSiteBits) - 1));
+  }
+  static uint64_t epoch(uint64_t stamp) { return stamp & ~(kTick - 1); }
+  static uint32_t thread(uint64_t stamp) { return (stamp >> kSiteBits) & kMany; }
+  static uint32_t site(uint64_t stamp) { return stamp & ((1 << kSiteBits) - 1); }
 };
 
 /// Two accesses that nothing orders: the stamp of the earlier one.
@@ -41,8 +48,10 @@ public:
     uint64_t inGranule = (uint64_t(1) << granuleLog2_) - 1;
     return (((offset | bytes) & inGranule) == 0 && reads_) || split(bufferBytes, offset | bytes);
   }
-  GlobalConflict load(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread);
-  GlobalConflict store(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread);
+  GlobalConflict load(uint64_t offset, uint32_t bytes, const GlobalClock &clock, uint32_t thread,
+                      uint32_t site);
+  GlobalConflict store(uint64_t offset, uint32_t bytes, const GlobalClock &clock,
+                       uint32_t thread, uint32_t site);
 
 private:
   struct Free {

@@ -79,7 +79,7 @@ void Engine::runBlock(uint32_t x, uint32_t y) {
   clock_.beginBlock();
   if (options_.checkRaces)
     blockStarts_.push_back({clock_.blockBase, x, y});
-  shared_.beginBlock(options_);
+  shared_.beginBlock(options_, *launch_.manifest);
   startThreads();
   rssm_fiber_switch(&mainStack_, current_->stack);
   if (status_)
@@ -155,8 +155,9 @@ void Engine::checkShared(uintptr_t address, uint32_t bytes, bool isStore, uint32
   if (!inside)
     return;
   auto at = static_cast<uint32_t>(offset);
-  if (!(isStore ? shared_.store(at, bytes, current_->id) : shared_.load(at, bytes, current_->id)))
-    fail(shared_.explain(at, bytes, current_->id, isStore), site);
+  uint32_t thread = current_->id;
+  if (!(isStore ? shared_.store(at, bytes, thread, site) : shared_.load(at, bytes, thread, site)))
+    fail(shared_.explain(at, bytes, thread, isStore), site);
 }
 
 void Engine::checkGlobal(uintptr_t address, uint32_t bytes, bool isStore, uint32_t site) {
@@ -178,9 +179,9 @@ void Engine::checkGlobal(uintptr_t address, uint32_t bytes, bool isStore, uint32
   uint64_t offset = address - buffer->base;
   if (!buffer->shadow.prepare(buffer->bytes, offset, bytes))
     fail("no memory for the race checker's shadow", site);
-  GlobalConflict conflict = isStore
-                                ? buffer->shadow.store(offset, bytes, clock_, current_->id)
-                                : buffer->shadow.load(offset, bytes, clock_, current_->id);
+  GlobalConflict conflict =
+      isStore ? buffer->shadow.store(offset, bytes, clock_, current_->id, site)
+              : buffer->shadow.load(offset, bytes, clock_, current_->id, site);
   if (conflict.stamp)
     fail(describeGlobal(address, bytes, isStore) + " races with " + describeRace(conflict), site);
 }
@@ -248,28 +249,24 @@ std::string Engine::describeGlobal(uintptr_t address, uint32_t bytes, bool isSto
 }
 
 std::string Engine::describeRace(GlobalConflict conflict) const {
-  uint64_t epoch = conflict.stamp & ~GlobalClock::kMany;
-  uint64_t who = conflict.stamp & GlobalClock::kMany;
+  uint64_t epoch = GlobalClock::epoch(conflict.stamp);
+  uint32_t who = GlobalClock::thread(conflict.stamp);
   std::string text = conflict.earlierWrites ? "a store by " : "a load by ";
-  if (epoch < clock_.blockBase && who == GlobalClock::kMany && epoch == clock_.launchBase)
-    return text + "other blocks of the launch";
+  std::string where = " (" + nameOf(GlobalClock::site(conflict.stamp)) + ")";
+  if (epoch == clock_.launchBase)
+    return text + "other blocks of the launch" + where;
   text += who == GlobalClock::kMany ? "other threads" : "thread " + std::to_string(who);
   if (epoch >= clock_.blockBase)
-    return text + ": no barrier between them";
+    return text + where + ": no barrier between them";
   const BlockStart *start = &blockStarts_.front();
   for (const BlockStart &block : blockStarts_)
     if (block.epoch <= epoch)
       start = &block;
-  return text + " of " + blockName(start->x, start->y);
+  return text + " of " + blockName(start->x, start->y) + where;
 }
 
 std::string Engine::blockName(uint32_t x, uint32_t y) const {
   return "block (" + std::to_string(x) + ", " + std::to_string(y) + ")";
-}
-
-std::string Engine::siteName(uint32_t site) const {
-  const std::vector<std::string> &sites = launch_.manifest->sites;
-  return site < sites.size() ? sites[site] : "site " + std::to_string(site);
 }
 
 void Engine::report(const std::string &what, uint32_t site, uint32_t thread) {
@@ -278,7 +275,7 @@ void Engine::report(const std::string &what, uint32_t site, uint32_t thread) {
   std::string text = "kernel '" + launch_.manifest->name + "': " + what + "; thread " +
                      std::to_string(thread) + " of " + blockName(blockX_, blockY_);
   if (site != UINT32_MAX)
-    text += ", at " + siteName(site);
+    text += ", at " + nameOf(site);
   status_ = Status(StatusCode::Internal, std::move(text));
 }
 

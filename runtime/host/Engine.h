@@ -99,7 +99,7 @@ private:
   std::string describeGlobal(uintptr_t address, uint32_t bytes, bool isStore);
   std::string describeRace(GlobalConflict conflict) const;
   std::string blockName(uint32_t x, uint32_t y) const;
-  std::string siteName(uint32_t site) const;
+  std::string nameOf(uint32_t site) const { return siteName(*launch_.manifest, site); }
   /// Keeps the first fault.
   void report(const std::string &what, uint32_t site, uint32_t thread);
   /// Leaves the block's fibers where they are and returns to runBlock.

@@ -31,12 +31,13 @@ std::string SharedMemory::describe(const Mbarrier &mbarrier) const {
          std::to_string(mbarrier.issued);
 }
 
-std::string SharedMemory::initMbarrier(uint32_t offset, uint32_t count, uint32_t thread) {
+std::string SharedMemory::initMbarrier(uint32_t offset, uint32_t count, uint32_t thread,
+                                       uint32_t site) {
   if (findMbarrier(offset))
     return "mbarrier at offset " + std::to_string(offset) + " is initialised twice";
   if (count == 0)
     return "mbarrier at offset " + std::to_string(offset) + " expects no arrival";
-  if (!store(offset, kMbarrierBytes, thread))
+  if (!store(offset, kMbarrierBytes, thread, site))
     return explain(offset, kMbarrierBytes, thread, /*isStore=*/true);
   Mbarrier mbarrier;
   mbarrier.offset = offset;
@@ -115,8 +116,7 @@ std::string SharedMemory::copy(const BulkCopy &request, uint32_t mbarrierOffset)
   copy.mbarrier = static_cast<uint32_t>(mbarrier - mbarriers_.data());
   copy.phase = mbarrier->phase;
   copy.tag = mbarrier->tag;
-  std::fill_n(writes_.begin() + copy.offset, copy.bytes,
-              static_cast<int32_t>(kInFlight + copy.tag));
+  mark(copy.offset, copy.bytes, static_cast<int32_t>(kInFlight + copy.tag), copy.site);
   if (landing_ == HostOptions::Landing::AtIssue)
     std::memcpy(base_ + copy.offset, copy.source, copy.bytes);
   else
@@ -133,8 +133,7 @@ void SharedMemory::land(uint32_t mbarrier, uint32_t phases) {
       return false;
     if (landing_ == HostOptions::Landing::AtWait)
       std::memcpy(base_ + copy.offset, copy.source, copy.bytes);
-    std::fill_n(writes_.begin() + copy.offset, copy.bytes,
-                static_cast<int32_t>(epochBase_ + copy.tag));
+    mark(copy.offset, copy.bytes, static_cast<int32_t>(epochBase_ + copy.tag), copy.site);
     return true;
   };
   copies_.erase(std::remove_if(copies_.begin(), copies_.end(), landed), copies_.end());

@@ -103,7 +103,7 @@ void Engine::barrier(uint32_t site) {
              " threads of the block have finished",
          site);
   if (atBarrier_ && site != barrierSite_)
-    fail("barrier divergence: other threads wait at another barrier (" + siteName(barrierSite_) +
+    fail("barrier divergence: other threads wait at another barrier (" + nameOf(barrierSite_) +
              ")",
          site);
   barrierSite_ = site;
@@ -124,7 +124,7 @@ const float *Engine::shuffle(Shuffle kind, float value, uint32_t site) {
          site);
   if (mine.shuffling && (mine.site != site || mine.kind != kind))
     fail("warp divergence: other lanes of the warp wait at another shuffle (" +
-             siteName(mine.site) + ")",
+             nameOf(mine.site) + ")",
          site);
   mine.site = site;
   mine.kind = kind;
@@ -143,7 +143,7 @@ const float *Engine::shuffle(Shuffle kind, float value, uint32_t site) {
 
 void Engine::initMbarrier(const void *mbarrier, uint32_t count, uint32_t site) {
   uint32_t offset = mbarrierOffset(mbarrier, site);
-  if (std::string wrong = shared_.initMbarrier(offset, count, current_->id); !wrong.empty())
+  if (std::string wrong = shared_.initMbarrier(offset, count, current_->id, site); !wrong.empty())
     fail(std::move(wrong), site);
 }
 
@@ -184,11 +184,11 @@ std::string Engine::describeWait(const Thread &thread) const {
   std::string text = "thread " + std::to_string(thread.id);
   switch (thread.wait) {
   case Wait::Barrier:
-    return text + " waits at a barrier (" + siteName(thread.site) + ")";
+    return text + " waits at a barrier (" + nameOf(thread.site) + ")";
   case Wait::Shuffle:
-    return text + " waits at a shuffle (" + siteName(thread.site) + ")";
+    return text + " waits at a shuffle (" + nameOf(thread.site) + ")";
   case Wait::Mbarrier:
-    return text + " waits at an mbarrier (" + siteName(thread.site) + ")";
+    return text + " waits at an mbarrier (" + nameOf(thread.site) + ")";
   case Wait::Exited:
     return text + " has finished";
   case Wait::None:

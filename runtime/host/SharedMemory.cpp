@@ -16,6 +16,10 @@ using namespace replayssm::rt;
 static constexpr size_t kAlignment = 1024;
 static constexpr int kPoison = 0xFF; // NaN in every float type
 
+std::string replayssm::rt::siteName(const KernelManifest &manifest, uint32_t site) {
+  return site < manifest.sites.size() ? manifest.sites[site] : "site " + std::to_string(site);
+}
+
 SharedMemory::~SharedMemory() { std::free(base_); }
 
 bool SharedMemory::reserve(uint32_t bytes, uint32_t threads) {
@@ -32,10 +36,13 @@ bool SharedMemory::reserve(uint32_t bytes, uint32_t threads) {
   bytes_ = bytes;
   writes_.assign(bytes, 0);
   reads_.assign(bytes, 0);
+  writeSites_.assign(bytes, 0);
+  readSites_.assign(bytes, 0);
   return true;
 }
 
-void SharedMemory::beginBlock(const HostOptions &options) {
+void SharedMemory::beginBlock(const HostOptions &options, const KernelManifest &manifest) {
+  manifest_ = &manifest;
   races_ = options.checkRaces;
   poison_ = options.poisonShared;
   landing_ = options.landing;
@@ -71,7 +78,7 @@ void SharedMemory::rebase() {
 //===----------------------------------------------------------------------===//
 
 template <uint32_t N>
-bool SharedMemory::loadFixed(uint32_t offset, int32_t mine) {
+bool SharedMemory::loadFixed(uint32_t offset, int32_t mine, uint16_t site) {
   const int32_t *writes = writes_.data() + offset;
   int32_t *reads = reads_.data() + offset;
   int32_t block = blockBase_, epoch = epochBase_, many = epoch + kMany, bad = 0;
@@ -79,11 +86,13 @@ bool SharedMemory::loadFixed(uint32_t offset, int32_t mine) {
     bad |= (writes[i] < block) | ((writes[i] >= epoch) & (writes[i] != mine));
     reads[i] = ((reads[i] < epoch) | (reads[i] == mine)) ? mine : many;
   }
+  for (uint32_t i = 0; i < N; ++i)
+    readSites_[offset + i] = site;
   return !bad;
 }
 
 template <uint32_t N>
-bool SharedMemory::storeFixed(uint32_t offset, int32_t mine) {
+bool SharedMemory::storeFixed(uint32_t offset, int32_t mine, uint16_t site) {
   int32_t *writes = writes_.data() + offset;
   const int32_t *reads = reads_.data() + offset;
   int32_t epoch = epochBase_, bad = 0;
@@ -95,55 +104,62 @@ bool SharedMemory::storeFixed(uint32_t offset, int32_t mine) {
     return false;
   for (uint32_t i = 0; i < N; ++i)
     writes[i] = mine;
+  for (uint32_t i = 0; i < N; ++i)
+    writeSites_[offset + i] = site;
   return true;
 }
 
-bool SharedMemory::load(uint32_t offset, uint32_t bytes, uint32_t thread) {
+void SharedMemory::mark(uint32_t offset, uint32_t bytes, int32_t stamp, uint32_t site) {
+  std::fill_n(writes_.begin() + offset, bytes, stamp);
+  std::fill_n(writeSites_.begin() + offset, bytes, static_cast<uint16_t>(site));
+}
+
+bool SharedMemory::load(uint32_t offset, uint32_t bytes, uint32_t thread, uint32_t site) {
   if (!races_ && !poison_)
     return true;
   auto mine = static_cast<int32_t>(epochBase_ + thread);
   bool good = true;
   switch (bytes) {
   case 2:
-    good = loadFixed<2>(offset, mine);
+    good = loadFixed<2>(offset, mine, site);
     break;
   case 4:
-    good = loadFixed<4>(offset, mine);
+    good = loadFixed<4>(offset, mine, site);
     break;
   case 8:
-    good = loadFixed<8>(offset, mine);
+    good = loadFixed<8>(offset, mine, site);
     break;
   case 16:
-    good = loadFixed<16>(offset, mine);
+    good = loadFixed<16>(offset, mine, site);
     break;
   default:
     for (uint32_t i = 0; i < bytes; ++i)
-      good &= loadFixed<1>(offset + i, mine);
+      good &= loadFixed<1>(offset + i, mine, site);
   }
   return (good || loadSlow(offset, bytes, thread)) && !touchesMbarrier(offset, bytes);
 }
 
-bool SharedMemory::store(uint32_t offset, uint32_t bytes, uint32_t thread) {
+bool SharedMemory::store(uint32_t offset, uint32_t bytes, uint32_t thread, uint32_t site) {
   if (!races_ && !poison_)
     return true;
   auto mine = static_cast<int32_t>(epochBase_ + thread);
   bool good = true;
   switch (bytes) {
   case 2:
-    good = storeFixed<2>(offset, mine);
+    good = storeFixed<2>(offset, mine, site);
     break;
   case 4:
-    good = storeFixed<4>(offset, mine);
+    good = storeFixed<4>(offset, mine, site);
     break;
   case 8:
-    good = storeFixed<8>(offset, mine);
+    good = storeFixed<8>(offset, mine, site);
     break;
   case 16:
-    good = storeFixed<16>(offset, mine);
+    good = storeFixed<16>(offset, mine, site);
     break;
   default:
     for (uint32_t i = 0; i < bytes; ++i)
-      good &= storeFixed<1>(offset + i, mine);
+      good &= storeFixed<1>(offset + i, mine, site);
   }
   if (touchesMbarrier(offset, bytes))
     return false;
@@ -151,7 +167,7 @@ bool SharedMemory::store(uint32_t offset, uint32_t bytes, uint32_t thread) {
     return true;
   if (!storeSlow(offset, bytes, thread))
     return false;
-  std::fill_n(writes_.begin() + offset, bytes, mine);
+  mark(offset, bytes, mine, site);
   return true;
 }
 
@@ -214,20 +230,23 @@ std::string SharedMemory::explain(uint32_t offset, uint32_t bytes, uint32_t thre
   for (uint32_t i = offset; i < offset + bytes; ++i) {
     std::string byte = i == offset ? "" : " (at byte " + std::to_string(i - offset) + ")";
     int32_t writer = writes_[i], reader = reads_[i], who = writer & kMany;
+    std::string writeSite = " (" + siteName(*manifest_, writeSites_[i]) + ")";
     if (!isStore && poison_ && writer < blockBase_)
       return access + " reads shared memory that nothing has written" + byte;
     if (!ordered(writer, thread)) {
       if (writer >= kInFlight)
-        return access + " meets an async copy that no thread has waited for" + byte;
+        return access + " meets an async copy" + writeSite + " that no thread has waited for" +
+               byte;
       if (static_cast<uint32_t>(who) >= kFirstTag)
-        return access + " meets an async copy that this thread has not waited for" + byte;
-      return access + " races with a store by " + threadName(who, kMany) +
+        return access + " meets an async copy" + writeSite +
+               " that this thread has not waited for" + byte;
+      return access + " races with a store by " + threadName(who, kMany) + writeSite +
              ": no barrier between them" + byte;
     }
     if (isStore && races_ && reader >= epochBase_ &&
         reader != static_cast<int32_t>(epochBase_ + thread))
       return access + " races with a load by " + threadName(reader & kMany, kMany) +
-             ": no barrier between them" + byte;
+             " (" + siteName(*manifest_, readSites_[i]) + "): no barrier between them" + byte;
   }
   return access;
 }

@@ -19,6 +19,9 @@
 
 namespace replayssm::rt {
 
+/// What the manifest calls a site.
+std::string siteName(const KernelManifest &manifest, uint32_t site);
+
 struct Mbarrier {
   uint32_t offset = 0;
   uint32_t count = 0;   ///< Arrivals per phase.
@@ -50,7 +53,7 @@ public:
   /// Room for one block; false when memory is exhausted.
   bool reserve(uint32_t bytes, uint32_t threads);
   /// Poisons the bytes and forgets mbarriers.
-  void beginBlock(const HostOptions &options);
+  void beginBlock(const HostOptions &options, const KernelManifest &manifest);
   void barrier();
 
   char *base() const { return base_; }
@@ -58,12 +61,12 @@ public:
 
   /// Checks and records an access inside the block's bytes. False = a fault,
   /// which `explain` then describes.
-  bool load(uint32_t offset, uint32_t bytes, uint32_t thread);
-  bool store(uint32_t offset, uint32_t bytes, uint32_t thread);
+  bool load(uint32_t offset, uint32_t bytes, uint32_t thread, uint32_t site);
+  bool store(uint32_t offset, uint32_t bytes, uint32_t thread, uint32_t site);
   std::string explain(uint32_t offset, uint32_t bytes, uint32_t thread, bool isStore) const;
 
   // Asynchronous copies (Mbarrier.cpp). Each returns what is wrong, or nothing.
-  std::string initMbarrier(uint32_t offset, uint32_t count, uint32_t thread);
+  std::string initMbarrier(uint32_t offset, uint32_t count, uint32_t thread, uint32_t site);
   void fenceMbarriers(uint32_t thread);
   std::string expect(uint32_t offset, uint32_t bytes, uint32_t thread);
   std::string copy(const BulkCopy &request, uint32_t mbarrierOffset);
@@ -87,13 +90,14 @@ private:
   };
 
   template <uint32_t N>
-  bool loadFixed(uint32_t offset, int32_t mine);
+  bool loadFixed(uint32_t offset, int32_t mine, uint16_t site);
   template <uint32_t N>
-  bool storeFixed(uint32_t offset, int32_t mine);
+  bool storeFixed(uint32_t offset, int32_t mine, uint16_t site);
   bool ordered(int32_t writer, uint32_t thread) const;
   bool loadSlow(uint32_t offset, uint32_t bytes, uint32_t thread) const;
   bool storeSlow(uint32_t offset, uint32_t bytes, uint32_t thread) const;
   bool touchesMbarrier(uint32_t offset, uint32_t bytes) const;
+  void mark(uint32_t offset, uint32_t bytes, int32_t stamp, uint32_t site);
   void rebase();
   std::string use(uint32_t offset, uint32_t thread, const char *what, Mbarrier *&result);
   std::string completeIfReady(Mbarrier &mbarrier);
@@ -105,6 +109,8 @@ private:
   HostOptions::Landing landing_ = HostOptions::Landing::AtWait;
 
   std::vector<int32_t> writes_, reads_; ///< One stamp per byte.
+  std::vector<uint16_t> writeSites_, readSites_; ///< Of the stamps, for reports.
+  const KernelManifest *manifest_ = nullptr;
   int32_t blockBase_ = kTick, epochBase_ = kTick;
 
   std::vector<Mbarrier> mbarriers_;

@@ -57,8 +57,8 @@ TEST_F(HostAsyncTest, ReadBeforeTheWait) {
     rssm_host_mbar_wait(mbarAddress(), 0, 8);
   };
   expectFaultInBothLandings(program,
-                            "shared load of 4 bytes at offset 12 meets an async copy that no "
-                            "thread has waited for; thread 3 of block (0, 0), at op6");
+                            "shared load of 4 bytes at offset 12 meets an async copy (op4) that "
+                            "no thread has waited for; thread 3 of block (0, 0), at op6");
 }
 
 TEST_F(HostAsyncTest, ReadByAThreadThatDidNotWait) {
@@ -70,8 +70,8 @@ TEST_F(HostAsyncTest, ReadByAThreadThatDidNotWait) {
     loadShared<float>(data + 4 * tid(), 6);
   };
   expectFaultInBothLandings(program,
-                            "shared load of 4 bytes at offset 120 meets an async copy that this "
-                            "thread has not waited for; thread 30 of block (0, 0), at op6");
+                            "shared load of 4 bytes at offset 120 meets an async copy (op4) that "
+                            "this thread has not waited for; thread 30 of block (0, 0), at op6");
 }
 
 TEST_F(HostAsyncTest, WithoutChecksAnEarlyReadIsPoisonOrEarly) {
@@ -105,8 +105,8 @@ TEST_F(HostAsyncTest, StoreUnderACopyInFlight) {
       storeShared<float>(data + 4 * tid(), 1, 6);
   };
   expectFaultInBothLandings(program,
-                            "shared store of 4 bytes at offset 12 meets an async copy that no "
-                            "thread has waited for; thread 3 of block (0, 0), at op6");
+                            "shared store of 4 bytes at offset 12 meets an async copy (op4) that "
+                            "no thread has waited for; thread 3 of block (0, 0), at op6");
 }
 
 TEST_F(HostAsyncTest, CopyOverBytesThatOthersRead) {
@@ -129,8 +129,8 @@ TEST_F(HostAsyncTest, CopyOverBytesThatOthersRead) {
   sharedBytes = 2048;
   expectFaultInBothLandings(program,
                             "async copy: shared store of 128 bytes at offset 0 races with a load "
-                            "by thread 32: no barrier between them; thread 63 of block (0, 0), "
-                            "at op4");
+                            "by thread 32 (op7): no barrier between them; thread 63 of block (0, "
+                            "0), at op4");
 }
 
 TEST_F(HostAsyncTest, OverlappingCopies) {
@@ -142,7 +142,8 @@ TEST_F(HostAsyncTest, OverlappingCopies) {
   };
   expectFaultInBothLandings(program,
                             "async copy: shared store of 128 bytes at offset 0 meets an async "
-                            "copy that no thread has waited for; thread 0 of block (0, 0), at op4");
+                            "copy (op4) that no thread has waited for; thread 0 of block (0, 0), "
+                            "at op4");
 }
 
 TEST_F(HostAsyncTest, CopySizeAlignmentAndBounds) {
@@ -203,6 +204,7 @@ TEST_F(HostAsyncTest, CopyOfBytesThatAnotherBlockWrites) {
     rssm_host_mbar_wait(mbarAddress(), 0, 5);
   };
   expectFaultInBothLandings(program,
-                            "global load of 128 bytes at offset 0 of 'in' (1024 bytes) races with "
-                            "a store by thread 0 of block (0, 0); thread 0 of block (1, 0), at op4");
+                            "global load of 128 bytes at offset 0 of 'in' (1024 bytes) races "
+                            "with a store by thread 0 of block (0, 0) (op6); thread 0 of block "
+                            "(1, 0), at op4");
 }

@@ -119,8 +119,8 @@ TEST_F(HostTest, SharedReadAfterWriteRace) {
     loadShared<float>(4 * (tid() ^ 32), 1);
   };
   options.poisonShared = false;
-  expectFault(run(program), "shared store of 4 bytes at offset 128 races with a load by thread 0: "
-                            "no barrier between them; thread 32 of block (0, 0), at op0");
+  expectFault(run(program), "shared store of 4 bytes at offset 128 races with a load by thread 0 "
+                            "(op1): no barrier between them; thread 32 of block (0, 0), at op0");
   options.checkRaces = false;
   EXPECT_TRUE(run(program));
 }
@@ -142,8 +142,8 @@ TEST_F(HostTest, SharedRaceIsFoundUnderEverySchedule) {
 
 TEST_F(HostTest, SharedWriteWriteRace) {
   auto program = [](void *const *) { storeShared<float>(8, 1, 5); };
-  expectFault(run(program), "shared store of 4 bytes at offset 8 races with a store by thread 0: "
-                            "no barrier between them; thread 1 of block (0, 0), at op5");
+  expectFault(run(program), "shared store of 4 bytes at offset 8 races with a store by thread 0 "
+                            "(op5): no barrier between them; thread 1 of block (0, 0), at op5");
 }
 
 TEST_F(HostTest, SharedWriteAfterManyReadsRace) {
@@ -157,8 +157,8 @@ TEST_F(HostTest, SharedWriteAfterManyReadsRace) {
       storeShared<float>(0, 1, 4);
   };
   expectFault(run(program),
-              "shared store of 4 bytes at offset 0 races with a load by other threads: "
-              "no barrier between them; thread 31 of block (0, 0), at op4");
+              "shared store of 4 bytes at offset 0 races with a load by other threads (op2): no "
+              "barrier between them; thread 31 of block (0, 0), at op4");
 }
 
 TEST_F(HostTest, CheckersSurviveAMillionBarriers) {
@@ -191,7 +191,7 @@ TEST_F(HostTest, BlocksWriteTheSameBytes) {
   };
   expectFault(run(program, 0, out),
               "global store of 4 bytes at offset 252 of 'out' (512 bytes) races with a store by "
-              "thread 31 of block (1, 0); thread 0 of block (2, 0), at op6");
+              "thread 31 of block (1, 0) (op6); thread 0 of block (2, 0), at op6");
   options.checkRaces = false;
   EXPECT_TRUE(run(program, 0, out));
 }
@@ -208,7 +208,7 @@ TEST_F(HostTest, OneBlockReadsWhatAnotherWrites) {
   };
   expectFault(run(program, 0, out),
               "global store of 4 bytes at offset 20 of 'out' (512 bytes) races with a load by "
-              "other blocks of the launch; thread 3 of block (1, 1), at op1");
+              "other blocks of the launch (op0); thread 3 of block (1, 1), at op1");
   for (options.scheduleSeed = 1; options.scheduleSeed < 10; ++options.scheduleSeed)
     EXPECT_EQ(run(program, 0, out).code(), StatusCode::Internal);
 }
@@ -222,7 +222,7 @@ TEST_F(HostTest, ThreadsOfOneBlockRaceInGlobalMemory) {
   };
   expectFault(run(program, 0, out),
               "global store of 4 bytes at offset 4 of 'out' (128 bytes) races with a load by "
-              "thread 0: no barrier between them; thread 1 of block (0, 0), at op0");
+              "thread 0 (op1): no barrier between them; thread 1 of block (0, 0), at op0");
 }
 
 TEST_F(HostTest, RaceOfNarrowStoresInOneWord) {
@@ -238,7 +238,7 @@ TEST_F(HostTest, RaceOfNarrowStoresInOneWord) {
   };
   expectFault(run(program, 0, out),
               "global store of 2 bytes at offset 4 of 'out' (128 bytes) races with a store by "
-              "thread 1 of block (0, 0); thread 0 of block (1, 0), at op2");
+              "thread 1 of block (0, 0) (op1); thread 0 of block (1, 0), at op2");
 }
 
 //===----------------------------------------------------------------------===//
