@@ -46,40 +46,27 @@ bool GlobalShadow::split(uint64_t bufferBytes, uint64_t extent) {
   return true;
 }
 
-/// The earlier access `stamp` is unordered with one of now by `mine`.
-static inline bool unordered(uint64_t stamp, const GlobalClock &clock, uint64_t mine) {
-  if (stamp < clock.launchBase)
-    return false;
-  return stamp < clock.blockBase ||
-         (stamp >= clock.epochBase && (stamp ^ mine) >> GlobalClock::kSiteBits);
-}
-
 GlobalConflict GlobalShadow::load(uint64_t offset, uint32_t bytes, const GlobalClock &clock,
                                   uint32_t thread, uint32_t site) {
-  uint64_t mine = GlobalClock::stamp(clock.epochBase, thread, site);
+  uint64_t mine = clock.stamp(thread, site);
   uint64_t end = granules(offset + bytes, granuleLog2_);
   for (uint64_t i = offset >> granuleLog2_; i < end; ++i) {
-    if (unordered(writes_[i], clock, mine))
+    if (clock.byOtherBlock(writes_[i]))
       return {writes_[i], true};
-    uint64_t reader = reads_[i];
-    if (!unordered(reader, clock, mine))
-      reads_[i] = mine;
-    else if (reader >= clock.epochBase)
-      reads_[i] = GlobalClock::stamp(clock.epochBase, GlobalClock::kMany, site);
-    else // Other blocks read it too; no block has the launch's own epoch.
-      reads_[i] = GlobalClock::stamp(clock.launchBase, GlobalClock::kMany, site);
+    bool several = clock.byOtherBlock(reads_[i]);
+    reads_[i] = several ? mine - clock.blockBase + clock.launchBase : mine;
   }
   return {};
 }
 
 GlobalConflict GlobalShadow::store(uint64_t offset, uint32_t bytes, const GlobalClock &clock,
                                    uint32_t thread, uint32_t site) {
-  uint64_t mine = GlobalClock::stamp(clock.epochBase, thread, site);
+  uint64_t mine = clock.stamp(thread, site);
   uint64_t end = granules(offset + bytes, granuleLog2_);
   for (uint64_t i = offset >> granuleLog2_; i < end; ++i) {
-    if (unordered(writes_[i], clock, mine))
+    if (clock.byOtherBlock(writes_[i]))
       return {writes_[i], true};
-    if (unordered(reads_[i], clock, mine))
+    if (clock.byOtherBlock(reads_[i]))
       return {reads_[i], false};
     writes_[i] = mine;
   }

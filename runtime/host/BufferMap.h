@@ -14,28 +14,31 @@
 namespace replayssm::rt {
 
 /// Times of the global shadow. A stamp is `epoch << 27 | thread << 16 | site`;
-/// epochs count up over barriers, blocks and launches and never restart, so
-/// older launches need no clearing.
+/// every block is an epoch, and epochs go on over launches, so that older
+/// launches need no clearing. Threads of one block do not race here: uniform
+/// loads that one thread then overwrites are common and harmless.
 struct GlobalClock {
   static constexpr unsigned kThreadBits = 11, kSiteBits = 16;
   static constexpr uint64_t kTick = uint64_t(1) << (kThreadBits + kSiteBits);
-  static constexpr uint32_t kMany = (1 << kThreadBits) - 1; ///< Several threads (or blocks) read.
 
-  uint64_t launchBase = kTick, blockBase = kTick, epochBase = kTick;
+  /// No block has the epoch of the launch itself: it stands for several.
+  uint64_t launchBase = kTick, blockBase = kTick;
 
-  void beginLaunch() { launchBase = blockBase = epochBase += kTick; }
-  void beginBlock() { blockBase = epochBase += kTick; }
-  void barrier() { epochBase += kTick; }
-
-  static uint64_t stamp(uint64_t epoch, uint32_t thread, uint32_t site) {
-    return epoch | uint64_t(thread) << kSiteBits | (site & ((1 << kSiteBits) - 1));
+  void beginLaunch() { launchBase = blockBase += kTick; }
+  void beginBlock() { blockBase += kTick; }
+  uint64_t stamp(uint32_t thread, uint32_t site) const {
+    return blockBase | uint64_t(thread) << kSiteBits | (site & ((1 << kSiteBits) - 1));
   }
+  bool byOtherBlock(uint64_t stamp) const { return stamp >= launchBase && stamp < blockBase; }
+
   static uint64_t epoch(uint64_t stamp) { return stamp & ~(kTick - 1); }
-  static uint32_t thread(uint64_t stamp) { return (stamp >> kSiteBits) & kMany; }
+  static uint32_t thread(uint64_t stamp) {
+    return (stamp >> kSiteBits) & ((1 << kThreadBits) - 1);
+  }
   static uint32_t site(uint64_t stamp) { return stamp & ((1 << kSiteBits) - 1); }
 };
 
-/// Two accesses that nothing orders: the stamp of the earlier one.
+/// Two accesses of different blocks: the stamp of the earlier one.
 struct GlobalConflict {
   uint64_t stamp = 0; ///< 0 = none.
   bool earlierWrites = false;

@@ -250,19 +250,16 @@ std::string Engine::describeGlobal(uintptr_t address, uint32_t bytes, bool isSto
 
 std::string Engine::describeRace(GlobalConflict conflict) const {
   uint64_t epoch = GlobalClock::epoch(conflict.stamp);
-  uint32_t who = GlobalClock::thread(conflict.stamp);
   std::string text = conflict.earlierWrites ? "a store by " : "a load by ";
   std::string where = " (" + nameOf(GlobalClock::site(conflict.stamp)) + ")";
   if (epoch == clock_.launchBase)
     return text + "other blocks of the launch" + where;
-  text += who == GlobalClock::kMany ? "other threads" : "thread " + std::to_string(who);
-  if (epoch >= clock_.blockBase)
-    return text + where + ": no barrier between them";
   const BlockStart *start = &blockStarts_.front();
   for (const BlockStart &block : blockStarts_)
     if (block.epoch <= epoch)
       start = &block;
-  return text + " of " + blockName(start->x, start->y) + where;
+  return text + "thread " + std::to_string(GlobalClock::thread(conflict.stamp)) + " of " +
+         blockName(start->x, start->y) + where;
 }
 
 std::string Engine::blockName(uint32_t x, uint32_t y) const {

@@ -113,7 +113,6 @@ void Engine::barrier(uint32_t site) {
   for (Warp &warp : warps_)
     warp.runnable = kAllLanes;
   shared_.barrier();
-  clock_.barrier();
 }
 
 const float *Engine::shuffle(Shuffle kind, float value, uint32_t site) {

@@ -213,18 +213,6 @@ TEST_F(HostTest, OneBlockReadsWhatAnotherWrites) {
     EXPECT_EQ(run(program, 0, out).code(), StatusCode::Internal);
 }
 
-TEST_F(HostTest, ThreadsOfOneBlockRaceInGlobalMemory) {
-  uint64_t out = buffer(128);
-  auto program = [](void *const *args) {
-    float *out = pointerArg<float>(args, 1);
-    storeGlobal(out + tid(), 1.0f, 0);
-    loadGlobal(out + (tid() ^ 1), 1);
-  };
-  expectFault(run(program, 0, out),
-              "global store of 4 bytes at offset 4 of 'out' (128 bytes) races with a load by "
-              "thread 0 (op1): no barrier between them; thread 1 of block (0, 0), at op0");
-}
-
 TEST_F(HostTest, RaceOfNarrowStoresInOneWord) {
   blocks = 2;
   uint64_t out = buffer(128);

@@ -160,6 +160,18 @@ TEST_F(HostTest, LaterLaunchesMayTouchWhatEarlierOnesDid) {
   }
 }
 
+TEST_F(HostTest, OneThreadMayOverwriteAUniformLoadOfItsBlock) {
+  blocks = 4;
+  uint64_t out = buffer(4 * sizeof(int32_t));
+  auto program = [](void *const *args) {
+    int32_t *word = pointerArg<int32_t>(args, 1) + blockX();
+    int32_t value = loadGlobal(word, 0);
+    storeGlobal(word, value + 1, 1, tid() == 0);
+  };
+  Status status = run(program, 0, out);
+  EXPECT_TRUE(status) << status.message();
+}
+
 TEST_F(HostTest, BlockDimensionsAreChecked) {
   threads = 48;
   Status status = run([](void *const *) {});
