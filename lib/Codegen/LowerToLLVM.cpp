@@ -6,6 +6,8 @@
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -28,8 +30,6 @@ void codegen::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
                   LLVM::LLVMDialect, math::MathDialect, NVVM::NVVMDialect,
                   scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
-  // The GPU conversion asks this interface for the patterns of branches.
-  cf::registerConvertControlFlowToLLVMInterface(registry);
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -176,18 +176,44 @@ Result<std::vector<KernelManifest>> codegen::takeManifests(gpu::GPUModuleOp gpuM
 // Conversion
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// gpu and cf to LLVM. The upstream pass would make libdevice calls of math ops
+/// and refuses the intrinsics that convert-math-to-llvm makes of them.
+struct ConvertGpu : PassWrapper<ConvertGpu, OperationPass<gpu::GPUModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertGpu)
+  StringRef getArgument() const override { return "codegen-convert-gpu"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  }
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    LowerToLLVMOptions options(context);
+    options.overrideIndexBitwidth(64);
+    options.useBarePtrCallConv = true;
+    LLVMTypeConverter converter(context, options);
+    configureGpuToNVVMTypeConverter(converter);
+    RewritePatternSet patterns(context);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    LLVMConversionTarget target(*context);
+    target.addLegalDialect<arith::ArithDialect, math::MathDialect, NVVM::NVVMDialect,
+                           ub::UBDialect, vector::VectorDialect>();
+    target.addIllegalDialect<cf::ControlFlowDialect, gpu::GPUDialect>();
+    target.addLegalOp<gpu::GPUModuleOp>();
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+
 Status codegen::lowerToLLVM(gpu::GPUModuleOp gpuModule, bool verifyEach) {
   MLIRContext *context = gpuModule.getContext();
   ErrorCollector errors(context);
   PassManager pm(context, gpu::GPUModuleOp::getOperationName());
   pm.enableVerifier(verifyEach);
   pm.addPass(createSCFToControlFlowPass());
-  // Before the GPU conversion, which would turn math into libdevice calls.
+  pm.addPass(std::make_unique<ConvertGpu>());
   pm.addPass(createConvertMathToLLVMPass());
-  ConvertGpuOpsToNVVMOpsOptions gpuOptions;
-  gpuOptions.indexBitwidth = 64;
-  gpuOptions.useBarePtrCallConv = true;
-  pm.addPass(createConvertGpuOpsToNVVMOps(gpuOptions));
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertIndexToLLVMPass());

@@ -146,15 +146,19 @@ gpu.module @kernels {
     %mbar = llvm.call @rssm.shared(%c0) : (i32) -> !llvm.ptr<3>
     %tile = llvm.call @rssm.shared(%c16) : (i32) -> !llvm.ptr<3>
     %first = arith.cmpi eq, %i, %c0 : i32
-    scf.if %first {
-      llvm.call @rssm.mbar.init(%mbar, %s, %s) : (!llvm.ptr<3>, i32, i32) -> ()
-    }
+    cf.cond_br %first, ^init, ^ready
+  ^init:
+    llvm.call @rssm.mbar.init(%mbar, %s, %s) : (!llvm.ptr<3>, i32, i32) -> ()
+    cf.br ^ready
+  ^ready:
     llvm.call @rssm.mbar.init.fence(%s) : (i32) -> ()
     llvm.call @rssm.barrier(%s) : (i32) -> ()
-    scf.if %first {
-      llvm.call @rssm.mbar.expect(%mbar, %c512, %s) : (!llvm.ptr<3>, i32, i32) -> ()
-      llvm.call @rssm.copy.bulk(%tile, %in, %c512, %mbar, %s) : (!llvm.ptr<3>, !llvm.ptr<1>, i32, !llvm.ptr<3>, i32) -> ()
-    }
+    cf.cond_br %first, ^copy, ^wait
+  ^copy:
+    llvm.call @rssm.mbar.expect(%mbar, %c512, %s) : (!llvm.ptr<3>, i32, i32) -> ()
+    llvm.call @rssm.copy.bulk(%tile, %in, %c512, %mbar, %s) : (!llvm.ptr<3>, !llvm.ptr<1>, i32, !llvm.ptr<3>, i32) -> ()
+    cf.br ^wait
+  ^wait:
     llvm.call @rssm.mbar.wait(%mbar, %c0, %s) : (!llvm.ptr<3>, i32, i32) -> ()
     %c31 = arith.constant 31 : i32
     %lane = arith.andi %i, %c31 : i32
