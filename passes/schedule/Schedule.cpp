@@ -112,7 +112,7 @@ struct Schedule : replayssm::impl::ScheduleBase<Schedule> {
     SmallVector<Tiling> legal = legalTilings(facts);
     if (legal.empty())
       return kernel.emitOpError() << "expected a shape that fits 64 state registers per thread but "
-                                     "got K = " << facts.K;
+                                     "got K = " << facts.K << " over " << facts.lanes << " lanes";
     // A tiling that the source gives is kept, not chosen again.
     SmallVector<Forced> wanted(forced);
     if (replay::TilingAttr given = kernel.getTilingAttr()) {
