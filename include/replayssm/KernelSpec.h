@@ -43,7 +43,7 @@ struct KernelSpec {
   double eps = 1e-6;          ///< of the q/k norm
   double scale = 0;           ///< of q; 0 = K^-0.5
 
-  double effectiveScale() const;
+  RSSM_API double effectiveScale() const;
   int64_t gateDim() const { return rule == Rule::GDN ? 1 : K; }
   bool operator==(const KernelSpec &) const = default;
 };
