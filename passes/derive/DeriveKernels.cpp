@@ -126,7 +126,7 @@ private:
   /// Every op of a layer works row by row: results get the rows of its tokens.
   void cloneOp(Operation &op) {
     Operation *copy = b.clone(op, mapping);
-    if (tokens == 1 || isa<arith::ConstantOp>(op))
+    if (tokens == 1 || op.hasTrait<OpTrait::ConstantLike>())
       return;
     auto matrices = llvm::make_filter_range(
         copy->getOperands(), [](Value x) { return isa<RankedTensorType>(x.getType()); });

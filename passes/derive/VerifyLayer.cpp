@@ -20,13 +20,13 @@ static LogicalResult verifyLayer(LayerOp layer) {
       if (delta) {
         InFlightDiagnostic diag = op.emitOpError("expected one replay.delta in a layer");
         diag.attachNote(delta.getLoc()) << "the first one is here";
-        return diag;
+        return failure();
       }
       delta = other;
       continue;
     }
     bool elementwise = OpTrait::hasElementwiseMappableTraits(&op);
-    if (!elementwise && !isa<GateOp, BetaOp, L2NormOp, YieldOp>(op))
+    if (!elementwise && !op.hasTrait<OpTrait::ConstantLike>() && !isa<GateOp, BetaOp, L2NormOp, YieldOp>(op))
       return op.emitOpError("is not supported in a layer; supported are gate, beta, l2norm, "
                             "delta and elementwise arithmetic");
   }

@@ -83,8 +83,10 @@ private:
                               << "expected an address that depends on at most one loaded "
                                  "value but got "
                               << values.size();
+    llvm::SmallPtrSet<Operation *, 4> noted;
     for (Value value : values)
-      diag.attachNote(value.getLoc()) << "one is loaded here";
+      if (noted.insert(value.getDefiningOp()).second)
+        diag.attachNote(value.getLoc()) << "loaded here";
     return diag;
   }
 

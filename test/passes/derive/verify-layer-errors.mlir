@@ -1,0 +1,299 @@
+// RUN: replayssm-opt %s -split-input-file -replay-verify-layer -verify-diagnostics
+
+// expected-error @below {{expected one replay.delta in a layer but got none}}
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  replay.yield %S, %v : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  // expected-note @below {{the first one is here}}
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  // expected-error @below {{expected one replay.delta in a layer}}
+  %S1b, %ob, %db = replay.delta chain(%S1, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  // expected-error @below {{is not supported in a layer; supported are gate, beta, l2norm, delta and elementwise arithmetic}}
+  %S0 = replay.decay %S, %b : <8, 16, f32>, tensor<1x1xf32>
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  // expected-error @below {{expected the next state of replay.delta}}
+  replay.yield %S, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %z = arith.constant true
+  %S0 = arith.select %z, %S, %S : !replay.state<8, 16, f32>
+  // expected-error @below {{expected the layer's state as the state of replay.delta}}
+  %S1, %o, %d = replay.delta chain(%S0, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected 'of' to name a replay.layer but got @nowhere}}
+replay.kernel @unknown of @nowhere kind packed kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected an empty body: derive fills it from the layer}}
+replay.kernel @filled of @layer kind packed kred <lanes = 4, vec = 4> {
+  %c0 = arith.constant 0 : index
+}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected the layer's shape #replay.shape<H = 2, HV = 4, K = 16, V = 8> but got #replay.shape<H = 4, HV = 4, K = 16, V = 8>}}
+replay.kernel @shape of @layer kind packed shape <H = 4, HV = 4, K = 16, V = 8> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected the layer's null lt0 but got le0}}
+replay.kernel @null of @layer kind packed null le0 kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error-re @below {{expected no ring for kind packed but got #replay.ring<4, {{.*}}>}}
+replay.kernel @packed_ring of @layer kind packed ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a ring for kind replay}}
+replay.kernel @ring of @layer kind replay kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a ring for kind cursors}}
+replay.kernel @ring of @layer kind cursors kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a ring for kind window}}
+replay.kernel @ring of @layer kind window kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected kred for kind packed: it fixes the order of sums over K}}
+replay.kernel @kred of @layer kind packed {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a window length for kind window}}
+replay.kernel @window of @layer kind window ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected no window length for kind replay but got 2}}
+replay.kernel @window of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'k'}}
+replay.kernel @field of @layer kind replay ring <4, [<"d", f32, value, V>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'd' to be value, V but got key, V}}
+replay.kernel @d_head of @layer kind replay ring <4, [<"d", f32, key, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'k' to be key, K but got key, V}}
+replay.kernel @k_dim of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, V>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'g' to be value, one but got value, K}}
+replay.kernel @g_dim of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x16xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x16xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x16xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'g' to be value, K but got value, one}}
+replay.kernel @g_gate of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring fields d, k and g of a layer but got 'beta'}}
+replay.kernel @extra of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>, <"beta", f32, value, one>]> kred <lanes = 4, vec = 4> {}
