@@ -6,6 +6,7 @@
 
 #include "runtime/host/Engine.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -171,7 +172,7 @@ void Engine::checkGlobal(uintptr_t address, uint32_t bytes, bool isStore, uint32
   if (options_.checkBounds) {
     if (!inside)
       fail(describeGlobal(address, bytes, isStore), site);
-    if ((bytes & (bytes - 1)) == 0 && (address & (bytes - 1)))
+    if (address & (std::min(bytes, kMaxAccessBytes) - 1)) // bulk copies are wider
       fail(describeGlobal(address, bytes, isStore) + ", not naturally aligned", site);
   }
   if (!options_.checkRaces || !inside)

@@ -30,6 +30,7 @@ class Engine {
 public:
   static constexpr uint32_t kWarpSize = 32;
   static constexpr uint32_t kMaxSharedBytes = 227 * 1024;
+  static constexpr uint32_t kMaxAccessBytes = 16;
 
   explicit Engine(BufferMap &buffers) : buffers_(buffers) {}
   Status run(const HostLaunch &launch, const HostOptions &options);

@@ -33,6 +33,27 @@ TEST_F(HostAsyncTest, WaitMakesTheBytesVisible) {
   }
 }
 
+TEST_F(HostAsyncTest, CopiesNeedTheirSourceAlignedToSixteenBytesOnly) {
+  auto program = [](void *const *args) {
+    setUp();
+    if (tid() == 0) {
+      rssm_host_mbar_expect(mbarAddress(), 256, 3);
+      rssm_host_copy_bulk(rssm_host_shared(16), pointerArg<float>(args, 0) + 4, 256,
+                          mbarAddress(), 4);
+    }
+    rssm_host_mbar_wait(mbarAddress(), 0, 5);
+    storeGlobal(pointerArg<float>(args, 1) + tid(), loadShared<float>(16 + 4 * tid(), 6), 7);
+  };
+  for (auto landing : {HostOptions::Landing::AtIssue, HostOptions::Landing::AtWait}) {
+    options.landing = landing;
+    Status status = run(program, in, out);
+    ASSERT_TRUE(status) << status.message();
+    float x;
+    ASSERT_TRUE(backend->copyOut(&x, out + 4 * 31, 4));
+    EXPECT_EQ(x, 35);
+  }
+}
+
 TEST_F(HostAsyncTest, OneWaitAndABarrierServeTheBlock) {
   auto program = [](void *const *args) {
     setUp();
