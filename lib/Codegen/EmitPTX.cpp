@@ -142,13 +142,6 @@ Result<DeviceModule> codegen::optimizeDevice(mlir::ModuleOp source, std::string_
   Result<std::vector<KernelManifest>> kernels = takeManifests(gpuModules.front());
   if (!kernels)
     return kernels.status();
-  uint64_t sharedLimit = findTarget(target)->sharedBytesPerBlock;
-  for (const KernelManifest &kernel : *kernels)
-    if (kernel.sharedBytes > sharedLimit)
-      return {StatusCode::Unsupported, "kernel '" + kernel.name + "' needs " +
-                                           utostr(kernel.sharedBytes) +
-                                           " bytes of shared memory, " + std::string(target) +
-                                           " has " + utostr(sharedLimit) + " per block"};
   RSSM_RETURN_IF_ERROR(lowerToLLVM(gpuModules.front(), verifyEach));
 
   DeviceModule device;

@@ -115,7 +115,7 @@ Status readArgs(gpu::GPUFuncOp func, ArrayAttr args, KernelManifest &manifest) {
 Result<KernelManifest> readManifest(gpu::GPUFuncOp func) {
   auto dict = func->getAttrOfType<DictionaryAttr>("replay.manifest");
   if (!dict)
-    return malformed(func, "has no 'replay.manifest'");
+    dict = DictionaryAttr::get(func.getContext());
   KernelManifest manifest;
   manifest.name = func.getName().str();
   if (auto spec = dict.getAs<StringAttr>("spec"))
@@ -143,9 +143,7 @@ Result<KernelManifest> readManifest(gpu::GPUFuncOp func) {
   if (auto sites = dict.getAs<ArrayAttr>("sites"))
     for (Attribute site : sites) {
       auto text = dyn_cast<StringAttr>(site);
-      if (!text)
-        return malformed(func, "has a manifest site that is not a string");
-      manifest.sites.push_back(text.str());
+      manifest.sites.push_back(text ? text.str() : "");
     }
   return manifest;
 }
