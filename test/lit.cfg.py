@@ -14,6 +14,7 @@ config.test_exec_root = os.path.join(config.build_root, "test")
 config.substitutions.append(("%root", config.source_root))
 config.substitutions.append(("%examples", os.path.join(config.source_root, "examples")))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%opt", os.path.join(config.build_root, "bin", "replayssm-opt")))
 
 # Tools are called by name; a RUN line gets the one of this build.
 bin_folder = os.path.join(config.build_root, "bin")
