@@ -164,6 +164,9 @@ struct DeriveKernels : replayssm::impl::DeriveKernelsBase<DeriveKernels> {
       if (!kernel.getOfAttr())
         return WalkResult::advance();
       auto layer = symbols.lookupNearestSymbolFrom<LayerOp>(kernel, kernel.getOfAttr());
+      bool filled = !kernel.getBody().empty() && !kernel.getBody().front().empty();
+      if (!layer && filled)
+        return WalkResult::advance();
       if (!layer) {
         kernel.emitOpError() << "expected 'of' to name a replay.layer but got "
                              << kernel.getOfAttr();

@@ -33,15 +33,15 @@ class Group {
 public:
   explicit Group(ReadLike first) : members{first} {}
 
-  /// Takes `read` in unless it needs a result of the group; moves what its
-  /// operands need above the first member.
+  /// Takes `read` in unless it needs the result of another read; moves what
+  /// its operands need above the first member.
   bool take(ReadLike read) {
     ReadLike first = members.front();
     llvm::SetVector<Operation *> slice;
     for (Value x : read.getXs())
       collectSlice(x, first, slice);
     for (Operation *op : slice)
-      if (llvm::is_contained(members, op) || !isPure(op) || op->getNumRegions())
+      if (isa<ReadLike>(op) || !isPure(op) || op->getNumRegions())
         return false;
     for (Operation *op : slice)
       op->moveBefore(first);
@@ -50,7 +50,7 @@ public:
   }
 
   void merge(RewriterBase &rewriter) {
-    if (members.size() == 1 && llvm::all_equal(ArrayRef{members.front().getXs().size(), size_t(1)}))
+    if (members.size() == 1 && members.front().getXs().size() == 1)
       return;
     llvm::SetVector<Value> xs;
     SmallVector<Location> locs;

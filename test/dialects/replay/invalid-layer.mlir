@@ -60,6 +60,18 @@ replay.layer @layer_terminator <H = 2, HV = 4, K = 16, V = 8> null lt0 {
 
 // -----
 
+replay.layer @yield_state <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xbf16>, %k: tensor<1x16xbf16>,
+     %v: tensor<1x8xbf16>, %a: tensor<1x1xbf16>, %b: tensor<1x1xbf16>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
+  %T = builtin.unrealized_conversion_cast %S : !replay.state<8, 16, f32> to !replay.state<8, 16, bf16>
+  // expected-error @below {{expected the next state to be '!replay.state<8, 16, f32>' but got '!replay.state<8, 16, bf16>'}}
+  replay.yield %T, %y : !replay.state<8, 16, bf16>, tensor<1x8xf32>
+}
+
+// -----
+
 replay.layer @yield_output <H = 2, HV = 4, K = 16, V = 8> null lt0 {
 ^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xbf16>, %k: tensor<1x16xbf16>,
      %v: tensor<1x8xbf16>, %a: tensor<1x1xbf16>, %b: tensor<1x1xbf16>, %A: tensor<1x1xf32>,

@@ -7,7 +7,7 @@
 // RUN: replayssm-opt %S/Inputs/layers.mlir -replay-derive-kernels -replay-expand-delta -replay-factor-scalars -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
 // RUN: replayssm-opt %S/Inputs/layers.mlir -replay-derive-kernels -replay-expand-delta -replay-push-reads -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
 // RUN: replayssm-opt %S/Inputs/layers.mlir -replay-derive-kernels -replay-expand-delta=form=unroll -replay-factor-scalars -replay-push-reads -replay-merge-reads -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
-// RUN: replayssm-opt %S/Inputs/layers.mlir -replay-derive-kernels -replay-expand-delta -replay-factor-scalars -replay-push-reads -replay-merge-reads -replay-hoist-loads -replay-erase-kind -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
+// RUN: replayssm-opt %S/Inputs/layers.mlir -replay-derive-kernels -replay-expand-delta -replay-factor-scalars -replay-push-reads -canonicalize -cse -replay-merge-reads -replay-hoist-loads -replay-erase-kind -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
 
 // CHECK: packed_gdn: agrees, 1 runs
 // CHECK-NEXT: replay_gdn: agrees, 8 runs

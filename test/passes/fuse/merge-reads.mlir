@@ -66,3 +66,24 @@ replay.kernel @two_states shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <la
   %a = arith.addf %y0, %y1 : tensor<1x8xf32>
   replay.store_out %a as f32 : tensor<1x8xf32>
 }
+
+// A pass that reads another state in between does not get in the way.
+// CHECK-LABEL: replay.kernel @interleaved
+// CHECK: %[[A:.*]] = replay.read %[[S:.*]], %[[Q:.*]] :
+// CHECK: %[[B:.*]]:2 = replay.read %[[T:.*]], %[[Q]], %[[K:.*]] :
+// CHECK: %[[X:.*]] = tensor.concat dim(1) %[[B]]#0, %[[B]]#1
+// CHECK: %[[C:.*]] = replay.read %[[S]], %[[X]] :
+replay.kernel @interleaved shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  %T = replay.load_state %ring : <8, 16, f32>
+  %a = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xf32>) -> tensor<1x8xf32>
+  %b0 = replay.read %T, %q : (!replay.state<8, 16, f32>, tensor<1x16xf32>) -> tensor<1x8xf32>
+  %k = math.exp %q : tensor<1x16xf32>
+  %b1 = replay.read %T, %k : (!replay.state<8, 16, f32>, tensor<1x16xf32>) -> tensor<1x8xf32>
+  %x = tensor.concat dim(1) %b0, %b1 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x16xf32>
+  %c = replay.read %S, %x : (!replay.state<8, 16, f32>, tensor<1x16xf32>) -> tensor<1x8xf32>
+  %d = arith.addf %a, %c : tensor<1x8xf32>
+  replay.store_out %d as f32 : tensor<1x8xf32>
+}
