@@ -190,6 +190,12 @@ Value Assigner::adapt(Value value, const TileState &want, Operation *user) {
   const TileState given = states.find(value)->second;
   if (given.layout == want.layout && given.heldShape() == want.heldShape())
     return value;
+  // A repetition of what is held once is that itself: one copy serves both.
+  while (auto repeat = value.getDefiningOp<BroadcastOp>()) {
+    if (repeat.getX().getType() != repeat.getType())
+      break;
+    value = repeat.getX();
+  }
   // What a loop does not change is adapted once, in front of it.
   Operation *point = user;
   for (Operation *parent = user->getParentOp(); parent != func; parent = parent->getParentOp())

@@ -25,20 +25,18 @@ struct Buffer {
   bool livesWith(const Buffer &other) const { return first <= other.last && other.first <= last; }
 };
 
-/// Buffers up to this size keep their bytes to themselves while there is room:
-/// shared memory is cheaper than the barrier that reuse needs.
-constexpr int64_t smallBytes = 1024;
-
 class Planner {
 public:
   explicit Planner(gpu::GPUFuncOp func) : func(func) {}
-  LogicalResult run(int64_t limit, StringRef chip);
+  LogicalResult run(const TargetFacts &chip);
 
 private:
   void number();
   Buffer bufferOf(AllocOp alloc);
   /// Sets every buffer's place; gives the bytes needed.
-  int64_t place(ArrayRef<Buffer *> order, bool reuseSmall);
+  int64_t place(ArrayRef<Buffer *> order, bool reuse);
+  /// Blocks that a multiprocessor holds when each takes so many bytes.
+  int64_t blocks(int64_t bytes, const TargetFacts &chip);
   /// The last position where `op`, seen from the block of `alloc`, may run.
   int64_t lastRun(Operation *op, AllocOp alloc);
 
@@ -87,16 +85,13 @@ Buffer Planner::bufferOf(AllocOp alloc) {
   return buffer;
 }
 
-int64_t Planner::place(ArrayRef<Buffer *> order, bool reuseSmall) {
+int64_t Planner::place(ArrayRef<Buffer *> order, bool reuse) {
   int64_t start = 8 * mbarriers, total = start;
-  auto apart = [&](const Buffer &a, const Buffer &b) {
-    return a.livesWith(b) || (!reuseSmall && std::min(a.bytes, b.bytes) <= smallBytes);
-  };
   for (auto [i, buffer] : llvm::enumerate(order)) {
     // The lowest place that is free of every buffer placed before.
     buffer->at = llvm::alignTo(start, buffer->align);
     for (size_t other = 0; other < i;) {
-      bool clash = buffer->overlaps(*order[other]) && apart(*buffer, *order[other]);
+      bool clash = buffer->overlaps(*order[other]) && (!reuse || buffer->livesWith(*order[other]));
       if (clash)
         buffer->at = llvm::alignTo(order[other]->end(), buffer->align);
       other = clash ? 0 : other + 1;
@@ -106,7 +101,16 @@ int64_t Planner::place(ArrayRef<Buffer *> order, bool reuseSmall) {
   return llvm::alignTo(total, 16);
 }
 
-LogicalResult Planner::run(int64_t limit, StringRef chip) {
+int64_t Planner::blocks(int64_t bytes, const TargetFacts &chip) {
+  int64_t threads = 32;
+  if (auto size = func.getKnownBlockSize())
+    threads = std::max(1, size->front());
+  return std::min<int64_t>({chip.maxBlocksPerMultiprocessor, chip.maxThreadsPerMultiprocessor / threads,
+                            static_cast<int64_t>(chip.sharedBytesPerMultiprocessor /
+                                                 (bytes + chip.reservedSharedBytes))});
+}
+
+LogicalResult Planner::run(const TargetFacts &chip) {
   number();
   SmallVector<Buffer> buffers;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -122,13 +126,15 @@ LogicalResult Planner::run(int64_t limit, StringRef chip) {
   std::sort(order.begin(), order.end(), [](Buffer *a, Buffer *b) {
     return std::tuple(-a->align, -a->bytes, a->first) < std::tuple(-b->align, -b->bytes, b->first);
   });
-  int64_t total = place(order, /*reuseSmall=*/false);
-  if (total > limit)
-    total = place(order, /*reuseSmall=*/true);
+  // Reuse of bytes costs barriers: only where more blocks fit for it.
+  int64_t limit = chip.sharedBytesPerBlock, least = place(order, /*reuse=*/true);
+  int64_t total = place(order, /*reuse=*/false);
+  if (total > limit || blocks(total, chip) < blocks(least, chip))
+    total = place(order, /*reuse=*/true);
   if (total > limit) {
     InFlightDiagnostic diag = func.emitOpError()
                               << "expected at most " << limit << " bytes of shared memory per block on "
-                              << chip << " but '" << func.getName() << "' needs " << total;
+                              << chip.name << " but '" << func.getName() << "' needs " << total;
     if (!order.empty())
       diag.attachNote(order.front()->alloc.getLoc())
           << "the largest buffer holds " << order.front()->bytes << " bytes";
@@ -159,7 +165,7 @@ struct PlanShared : replayssm::impl::PlanSharedBase<PlanShared> {
       return signalPassFailure();
     }
     for (auto func : getOperation().getOps<gpu::GPUFuncOp>())
-      if (failed(Planner(func).run(facts->sharedBytesPerBlock, chip)))
+      if (failed(Planner(func).run(*facts)))
         return signalPassFailure();
   }
 };

@@ -84,6 +84,31 @@ gpu.module @m {
 
 // -----
 
+// A tile and what repeats it are converted once.
+// CHECK-LABEL: gpu.func @one_copy
+gpu.module @m {
+  gpu.func @one_copy(%p: !llvm.ptr<1>, %o: i64, %c: i1) kernel {
+    %g = tile.load %p[%o] strides [128, 1] layout <[r1:1], [r4:1, l32:1]> : !llvm.ptr<1> -> tensor<1x128xf32>
+    %x = tile.load %p[%o] strides [128, 1] layout <[r1:1], [r4:4, l8:1, r4:1]> : !llvm.ptr<1> -> tensor<1x128xf32>
+    %s = tile.load %p[%o] strides [128, 1] layout <[w8:1, l4:8], [r4:4, l8:1, r4:1]> : !llvm.ptr<1> -> tensor<32x128xf32>
+    // CHECK: %[[G:.*]] = tile.convert
+    // CHECK: arith.mulf %{{.*}}, %[[G]] : tensor<1x128xf32
+    %y = arith.mulf %x, %g : tensor<1x128xf32>
+    tile.store %y, %p[%o] strides [128, 1] : tensor<1x128xf32>, !llvm.ptr<1>
+    // CHECK: scf.if
+    scf.if %c {
+      // CHECK-NOT: tile.convert
+      // CHECK: tile.broadcast %[[G]]
+      %b = tile.broadcast %g : tensor<1x128xf32> -> tensor<32x128xf32>
+      %m = arith.mulf %b, %s : tensor<32x128xf32>
+      tile.store %m, %p[%o] strides [128, 1] : tensor<32x128xf32>, !llvm.ptr<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // Rows of one operand and columns of another: registers are numbered anew.
 // CHECK-LABEL: gpu.func @outer
 gpu.module @m {

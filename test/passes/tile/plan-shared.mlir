@@ -1,4 +1,4 @@
-// Offsets by lifetime; mbarriers come first, 8 bytes each.
+// Offsets by lifetime where more blocks fit for it; mbarriers come first, 8 bytes each.
 // RUN: replayssm-opt %s -split-input-file -replay-plan-shared | FileCheck %s
 
 // Buffers that are never live together lie at one place; the manifest says how much is needed.
@@ -22,16 +22,16 @@ gpu.module @m {
 
 // -----
 
-// Small buffers keep their bytes: a barrier costs more.
-// CHECK-LABEL: gpu.func @small
-// CHECK-SAME: sharedBytes = 80 : i64
+// Reuse costs barriers: not where as many blocks fit without it, here two of 1024 threads.
+// CHECK-LABEL: gpu.func @roomy
+// CHECK-SAME: sharedBytes = 4144 : i64
 gpu.module @m {
-  gpu.func @small(%o: i64, %x: tensor<1x9xf32>) kernel {
-    // CHECK: tile.alloc at 0 : <1, 9, f32>
-    %a = tile.alloc : !tile.smem<1, 9, f32>
-    tile.store %x, %a[%o] strides [9, 1] : tensor<1x9xf32>, !tile.smem<1, 9, f32>
-    // CHECK: tile.alloc at 48 : <1, 8, f32>
-    %b = tile.alloc : !tile.smem<1, 8, f32>
+  gpu.func @roomy(%o: i64, %x: tensor<16x64xf32>) kernel attributes {known_block_size = array<i32: 1024, 1, 1>} {
+    // CHECK: tile.alloc at 0 : <16, 64, f32>
+    %a = tile.alloc : !tile.smem<16, 64, f32>
+    tile.store %x, %a[%o] strides [64, 1] : tensor<16x64xf32>, !tile.smem<16, 64, f32>
+    // CHECK: tile.alloc at 4096 : <1, 9, f32>
+    %b = tile.alloc : !tile.smem<1, 9, f32>
     gpu.return
   }
 }
@@ -106,7 +106,7 @@ gpu.module @m {
 
 // -----
 
-// Small buffers share bytes where there is no room otherwise.
+// And where there is no room otherwise.
 // CHECK-LABEL: gpu.func @tight
 // CHECK-SAME: sharedBytes = 232448 : i64
 gpu.module @m {
