@@ -32,11 +32,13 @@ std::optional<unsigned> loadRank(Operation *op) {
 class LoadHoister {
 public:
   explicit LoadHoister(KernelOp kernel) : body(&kernel.getBody().front()) {
+    std::array<SmallVector<Operation *>, 5> byRank;
     kernel.walk([&](Operation *op) {
-      if (loadRank(op))
-        loads.push_back(op);
+      if (std::optional<unsigned> rank = loadRank(op))
+        byRank[*rank].push_back(op);
     });
-    llvm::stable_sort(loads, [](Operation *a, Operation *b) { return *loadRank(a) < *loadRank(b); });
+    for (ArrayRef<Operation *> ops : byRank)
+      loads.append(ops.begin(), ops.end());
   }
 
   LogicalResult run() {
