@@ -1,8 +1,8 @@
-//===- ExpandMath.cpp - exp, log1p, rsqrt and division by hardware steps --===//
+//===- ExpandMath.cpp - exp, log1p, rsqrt and division as fma sequences ---===//
 //
-// Every rounding is explicit, so both devices run one sequence. Errors (f32,
-// with approximations of 2 ulp at most): exp 2.3 ulp, log1p 1 ulp, rsqrt and 1/x
-// 1 ulp, x/y 1 ulp. The gate -exp(A) log1p(exp(x)) adds them up.
+// Every rounding is explicit, so both devices run one sequence. Errors, with
+// approximations of 2 ulp at most: exp 1.2 ulp, log1p, rsqrt, 1/x and x/y 1 ulp;
+// exp is 0 below 2^-126.5 and infinite from 2^127.5 on.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -65,14 +65,22 @@ struct Expander {
     return vector::FromElementsOp::create(b, vector, llvm::map_to_vector(elements.getResults(), one));
   }
 
+  template <int N>
+  Value polynomial(const float (&terms)[N], Value x) {
+    Value sum = f(terms[N - 1]);
+    for (int term = N - 2; term >= 0; --term)
+      sum = fma(sum, x, f(terms[term]));
+    return sum;
+  }
+
   Value exp(Value x) {
+    // These two keep a NaN, which then reaches the product.
+    x = arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, x, f(expMin)), f(expMax));
     Value shifted = fma(x, f(log2eHi), f(expMagic));
-    // minnum and maxnum drop a NaN here; the fma below brings it back.
-    shifted = arith::MaxNumFOp::create(b, arith::MinNumFOp::create(b, shifted, f(expMagicMax)), f(expMagicMin));
     Value minusN = sub(f(expMagic), shifted);
     Value rest = fma(x, f(log2eLo), fma(x, f(log2eHi), minusN));
     Value scale = fromBits(arith::ShLIOp::create(b, bits(shifted), i(exponentShift)));
-    return mul(approx("ex2.approx.ftz.f32", rest), scale);
+    return mul(polynomial(exp2Q, rest), scale);
   }
 
   Value log1p(Value u) {
@@ -81,10 +89,7 @@ struct Expander {
     Value scale = fromBits(arith::SubIOp::create(b, i(fourBits), k));
     // (1 + u) 2^-k - 1 in one rounding: u/4 and the scale 4 * 2^-k are exact.
     Value rest = fma(mul(u, f(0.25f)), scale, fma(scale, f(0.25f), f(-1)));
-    Value q = f(log1pQ[log1pTerms - 1]);
-    for (int term = log1pTerms - 2; term >= 0; --term)
-      q = fma(q, rest, f(log1pQ[term]));
-    Value mantissaLog = fma(mul(rest, rest), q, rest);
+    Value mantissaLog = fma(mul(rest, rest), polynomial(log1pQ, rest), rest);
     Value exponent = arith::SIToFPOp::create(b, type, k);
     Value result = fma(exponent, f(ln2PerBit), mantissaLog);
     return select(below(u, std::numeric_limits<float>::infinity()), result, u);

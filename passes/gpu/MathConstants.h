@@ -10,15 +10,21 @@
 
 namespace replayssm::mathk {
 
-// exp(x) = 2^f * 2^n with n = rint(x log2(e)) in [minExp, maxExp], f the rest.
+// exp(x) = 2^f * 2^n with n = rint(x log2(e)) and f the rest, |f| <= 1/2. A
+// polynomial gives 2^f: ex2.approx alone (2 ulp) would spend the 4 ulp that
+// the gate -exp(A) softplus(x) may err on its two exponentials.
 inline constexpr float log2eHi = 0x1.715476p+0f; ///< log2(e) rounded to float
 inline constexpr float log2eLo = 0x1.4ae0cp-26f; ///< log2(e) - log2eHi
 /// 1.5 * 2^23 plus the exponent bias: the low bits of x log2(e) + expMagic are
-/// the biased exponent of 2^n.
+/// the biased exponent of 2^n, from 0 (the result is 0) to 255 (infinite).
 inline constexpr float expMagic = 12582912.0f + 127.0f;
-inline constexpr float expMagicMin = expMagic - 126.0f; ///< n = -126
-inline constexpr float expMagicMax = expMagic + 127.0f; ///< n = 127
+inline constexpr float expMin = -88.0f, expMax = 89.0f;
 inline constexpr int32_t exponentShift = 23;
+/// 2^f by ascending powers: minimax of the relative error on [-1/2, 1/2] with
+/// 2^0 = 1, 1.1e-8.
+inline constexpr float exp2Q[] = {0x1.000000p+0f, 0x1.62e430p-1f, 0x1.ebfbe0p-3f, 0x1.c6afdcp-5f,
+                                  0x1.3b29b2p-7f, 0x1.5ee59ep-10f, 0x1.45f912p-13f};
+inline constexpr int exp2Terms = sizeof(exp2Q) / sizeof(exp2Q[0]);
 
 // log1p(u) = k ln2 + log1p(f), 1 + f = (1 + u) 2^-k in [0.75, 1.5).
 inline constexpr int32_t threeQuartersBits = 0x3f400000;

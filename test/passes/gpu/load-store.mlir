@@ -1,0 +1,92 @@
+// RUN: replayssm-opt --replay-tile-to-gpu -split-input-file %s | FileCheck %s
+
+// The state tile: one base pointer, 16-byte loads at constant byte offsets.
+// CHECK: llvm.func @rssm.ld.global.v4f32(!llvm.ptr<1>, i1, i32) -> vector<4xf32>
+// CHECK-SAME: memory_effects = #llvm.memory_effects<other = none, argMem = read, inaccessibleMem = readwrite
+// CHECK-SAME: no_unwind
+// CHECK-SAME: will_return
+// CHECK-LABEL: gpu.func @state_tile
+// CHECK-SAME: (%[[STATE:.*]]: !llvm.ptr<1>, %[[OFF:.*]]: i64)
+// CHECK-SAME: sites = ["tile.load at {{.*}}load-store.mlir:[[#@LINE+14]]:8", "tile.store at
+// CHECK: %[[BASE:.*]] = llvm.getelementptr %[[STATE]][%[[OFF]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+// CHECK: %[[MINE:.*]] = llvm.getelementptr %[[BASE]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+// CHECK: %[[R0:.*]] = llvm.call @rssm.ld.global.v4f32(%[[MINE]], %{{.*}}, %{{.*}})
+// CHECK: %[[A1:.*]] = llvm.getelementptr %[[MINE]][128] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+// CHECK: llvm.call @rssm.ld.global.v4f32(%[[A1]]
+// CHECK: llvm.getelementptr %[[MINE]][256]
+// CHECK: llvm.getelementptr %[[MINE]][384]
+// CHECK: vector.from_elements {{.*}} : vector<16xf32>
+// CHECK-COUNT-4: llvm.call @rssm.st.global.v4f32
+gpu.module @m {
+  gpu.func @state_tile(%state: !llvm.ptr<1>, %off: i64) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>,
+                  replay.manifest = {args = [{name = "state", dtype = "f32"}]}} {
+  %t = tile.load %state[%off] strides [64, 1] : !llvm.ptr<1> -> tensor<32x64xf32, #tile.layout<[w4:1, l4:8, r2:8], [r2:4, l8:1, r4:1]>>
+  tile.store %t, %state[%off] strides [64, 1] : tensor<32x64xf32, #tile.layout<[w4:1, l4:8, r2:8], [r2:4, l8:1, r4:1]>>, !llvm.ptr<1>
+  gpu.return
+  }
+}
+
+// -----
+
+// Buffers that are only element-aligned are accessed by elements, padding is
+// skipped, and one of the lanes and warps that hold a copy stores.
+// CHECK-LABEL: gpu.func @out_row
+// CHECK: %[[LANE:.*]] = arith.andi %[[TID:.*]], %{{.*}} : i32
+// CHECK: %[[FREE:.*]] = arith.andi %[[LANE]], %[[C24:.*]] : i32
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[FREE]]
+// CHECK: %[[W0:.*]] = arith.cmpi eq, %[[WARP:.*]], %{{.*}} : i32
+// CHECK: %[[ONE:.*]] = arith.andi %[[FIRST]], %[[W0]]
+// CHECK: %[[ALSO:.*]] = arith.andi %[[ONE]], %{{.*}} : i1
+// CHECK: %[[ROOM:.*]] = arith.subi
+// CHECK: %[[IN:.*]] = arith.cmpi sgt, %[[ROOM]]
+// CHECK: %[[P:.*]] = arith.andi %[[IN]], %[[ALSO]]
+// CHECK: llvm.call @rssm.st.global.bf16(%{{.*}}, %{{.*}}, %[[P]], %{{.*}})
+// CHECK-NOT: st.global.bf16
+gpu.module @m {
+  gpu.func @out_row(%out: !llvm.ptr<1>, %off: i64, %owner: i1, %x: f32) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>,
+                  replay.manifest = {args = [{name = "out", dtype = "bf16"}]}} {
+  %t = tensor.splat %x : tensor<1x6xf32, #tile.layout<[r1:1], [r2:1, l8:1]>>
+  %b = arith.truncf %t : tensor<1x6xf32, #tile.layout<[r1:1], [r2:1, l8:1]>> to tensor<1x6xbf16, #tile.layout<[r1:1], [r2:1, l8:1]>>
+  tile.store %b, %out[%off] strides [6, 1] owner(%owner) : tensor<1x6xbf16, #tile.layout<[r1:1], [r2:1, l8:1]>>, !llvm.ptr<1>
+  gpu.return
+  }
+}
+
+// -----
+
+// A row limit: rows left after the thread's part, one compare per register row.
+// CHECK-LABEL: gpu.func @ring_rows
+// CHECK: %[[N:.*]] = arith.index_cast %arg2 : index to i32
+// CHECK: %[[ROOM:.*]] = arith.subi %[[N]], %{{.*}} : i32
+// CHECK: %[[C0:.*]] = arith.constant 0 : i32
+// CHECK: %[[P0:.*]] = arith.cmpi sgt, %[[ROOM]], %[[C0]]
+// CHECK: llvm.call @rssm.ld.global.v4f32(%{{.*}}, %[[P0]]
+// CHECK: %[[C4:.*]] = arith.constant 4 : i32
+// CHECK: %[[P1:.*]] = arith.cmpi sgt, %[[ROOM]], %[[C4]]
+// CHECK: llvm.call @rssm.ld.global.v4f32(%{{.*}}, %[[P1]]
+gpu.module @m {
+  gpu.func @ring_rows(%k_ring: !llvm.ptr<1>, %off: i64, %wp: index) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>,
+                  replay.manifest = {args = [{name = "k_ring", dtype = "f32"}]}} {
+  %t = tile.load %k_ring[%off] strides [32, 1] rows(%wp) : !llvm.ptr<1> -> tensor<8x32xf32, #tile.layout<[r2:4, l4:8], [l8:1, r4:1]>>
+  gpu.return
+  }
+}
+
+// -----
+
+// Scalars: every thread loads, thread 0 stores.
+// CHECK-LABEL: gpu.func @cursor
+// CHECK: %[[T:.*]] = arith.constant true
+// CHECK: %[[V:.*]] = llvm.call @rssm.ld.global.i32(%{{.*}}, %[[T]], %{{.*}})
+// CHECK: %[[P:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : i32
+// CHECK: llvm.call @rssm.st.global.i32(%{{.*}}, %[[V]], %[[P]], %{{.*}})
+gpu.module @m {
+  gpu.func @cursor(%wp: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
+  %v = llvm.load %wp : !llvm.ptr<1> -> i32
+  llvm.store %v, %wp : i32, !llvm.ptr<1>
+  gpu.return
+  }
+}

@@ -1,0 +1,148 @@
+// RUN: replayssm-opt --replay-tile-to-gpu -split-input-file -verify-diagnostics %s
+
+gpu.module @layout {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) kernel {
+    // expected-error @+1 {{'tile.load' op expected tiles with a #tile.layout but got 'tensor<1x8xf32>'}}
+    %t = tile.load %p[%o] strides [8, 1] : !llvm.ptr<1> -> tensor<1x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @unroll_factor {
+  gpu.func @f() kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{'scf.for' op expected tile.unroll to be a positive integer}}
+    scf.for %i = %c0 to %c1 step %c1 {
+    } {tile.unroll = 0 : i64}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @unroll_bounds {
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{'scf.for' op expected constant bounds where tile.unroll is set}}
+    scf.for %i = %c0 to %n step %c1 {
+    } {tile.unroll = 2 : i64}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @convert {
+  gpu.func @f(%x0: f32) kernel {
+    %x = tensor.splat %x0 : tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+    // expected-error @+1 {{expected a renaming of registers but got}}
+    %y = tile.convert %x : tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>> -> tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @alloc_offset {
+  gpu.func @f(%o: i64) kernel {
+    %s = tile.alloc : !tile.smem<1, 8, f32>
+    // expected-error @+1 {{expected shared memory of a tile.alloc with a byte offset (run replay-plan-shared first)}}
+    %x = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @mbarrier {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    // expected-error @+1 {{'tile.copy' op expected an mbarrier offset (run replay-plan-shared first)}}
+    %t = tile.copy %p[%o] to %s : !llvm.ptr<1>, !tile.smem<1, 8, f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @scalar_load {
+  gpu.func @f(%p: !llvm.ptr<1>) kernel {
+    // expected-error @+1 {{'llvm.load' op expected an i32 or i8 in global memory but got 'i64'}}
+    %v = llvm.load %p : !llvm.ptr<1> -> i64
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @scalar_store {
+  gpu.func @f(%p: !llvm.ptr<3>, %v: i32) kernel {
+    // expected-error @+1 {{'llvm.store' op expected an i32 or i8 in global memory but got 'i32'}}
+    llvm.store %v, %p : i32, !llvm.ptr<3>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @elementwise {
+  gpu.func @f(%x0: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tensor.splat %x0 : tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+    // expected-error @+1 {{'tensor.extract' op expected an elementwise op, a splat or structured control flow where tiles are used}}
+    %y = tensor.extract %x[%c0, %c0] : tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @constant {
+  gpu.func @f() kernel {
+    // expected-error @+1 {{'arith.constant' op expected a splat where a tile is constant}}
+    %x = arith.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32, #tile.layout<[r1:1], [l2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @acc {
+  gpu.func @f(%x0: f32) kernel {
+    %x = tensor.splat %x0 : tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+    %a = tensor.splat %x0 : tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    // expected-error @+1 {{expected the contracted dimension in registers alone where acc is given but got}}
+    %d = tile.dot %x, %x acc(%a) contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>) -> tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @scan_warps {
+  gpu.func @f(%x0: f32) kernel {
+    %x = tensor.splat %x0 : tensor<2x1xf32, #tile.layout<[w2:1], [r1:1]>>
+    // expected-error @+1 {{'tile.scan' op expected rows in registers and lanes but got}}
+    %s, %t = tile.scan add %x : tensor<2x1xf32, #tile.layout<[w2:1], [r1:1]>> -> tensor<2x1xf32, #tile.layout<[w2:1], [r1:1]>>, tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @copy_loop {
+  gpu.func @f(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    scf.for %i = %c0 to %c1 step %c1 {
+      // expected-error @+1 {{'tile.copy' op expected a copy outside loops but got one inside scf.for: its mbarrier is used once}}
+      %t = tile.copy %p[%o] to %s mbarrier 32 : !llvm.ptr<1>, !tile.smem<1, 8, f32>
+    }
+    gpu.return
+  }
+}
