@@ -5,6 +5,8 @@
 #include "lib/Compiler/Session.h"
 #include "lib/Import/Import.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 using namespace mlir;
 using namespace replayssm;
 
@@ -35,6 +37,9 @@ Result<CompiledModule> replayssm::compileSource(std::string_view mlir, std::stri
   if (!module)
     return module.status();
   if (options.emit != Emit::MLIR) {
+    if ((*module)->getOps<gpu::GPUModuleOp>().empty())
+      return Status(StatusCode::InvalidArgument,
+                    "expected at least one kernel in " + std::string(fileName));
     DiagnosticLog log(*context);
     auto compiled = codegen::emitDevice(**module, options.emit, options.target, options.verifyEach);
     if (compiled)

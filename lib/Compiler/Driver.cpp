@@ -46,6 +46,11 @@ Result<Emit> parseEmit(StringRef text) {
 
 Result<Command> parseCommand(int argc, char **argv) {
   Command command;
+  for (int i = 1; i < argc; ++i)
+    if (StringRef argument = argv[i]; argument == "--help" || argument == "-help" || argument == "-h")
+      command.help = true;
+  if (command.help)
+    return command;
   for (int i = 1; i < argc; ++i) {
     StringRef argument = argv[i];
     if (argument == "-" || !argument.starts_with("-")) {
@@ -64,8 +69,6 @@ Result<Command> parseCommand(int argc, char **argv) {
     name.consume_front("-");
     if (name == "-verify-each" && argument.find('=') == StringRef::npos) {
       command.options.verifyEach = true;
-    } else if (name == "-help" || name == "h") {
-      command.help = true;
     } else if (value.empty()) {
       return invalid("expected a known option with a value but got '" + argument.str() + "'");
     } else if (name == "-emit") {
@@ -87,8 +90,6 @@ Result<Command> parseCommand(int argc, char **argv) {
       return invalid("unknown option '" + argument.str() + "'");
     }
   }
-  if (command.help)
-    return command;
   if (command.input && command.spec)
     return invalid("expected a file or --spec but got both");
   if (!command.input && !command.spec)

@@ -2,6 +2,7 @@
 #include "lib/Compiler/Session.h"
 
 #include "dialects/Replay/Targets.h"
+#include "lib/Compiler/SpecCheck.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -50,7 +51,10 @@ Status DiagnosticLog::status(StatusCode code, const std::string &fallback) const
 std::unique_ptr<MLIRContext> replayssm::makeContext() {
   DialectRegistry registry;
   registerCompilerDialects(registry);
-  return std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  // A diagnostic names the place; the op in generic form would drown it.
+  context->printOpOnDiagnostic(false);
+  return context;
 }
 
 Result<OwningOpRef<ModuleOp>> replayssm::lowerTo(MLIRContext &context, std::string_view source,
@@ -65,6 +69,8 @@ Result<OwningOpRef<ModuleOp>> replayssm::lowerTo(MLIRContext &context, std::stri
       StringRef(fileName.data(), fileName.size()));
   if (!module)
     return log.status(StatusCode::InvalidArgument, "cannot parse " + std::string(fileName));
+  if (failed(checkSpecs(*module)))
+    return log.status(StatusCode::InvalidArgument, "the spec of a kernel is wrong");
 
   for (Stage stage : {Stage::Derive, Stage::Fuse, Stage::Schedule, Stage::Tile, Stage::Gpu}) {
     if (stage > last)
