@@ -12,6 +12,7 @@ config.test_source_root = os.path.join(config.source_root, "test")
 config.test_exec_root = os.path.join(config.build_root, "test")
 
 config.substitutions.append(("%root", config.source_root))
+config.substitutions.append(("%build", config.build_root))
 config.substitutions.append(("%examples", os.path.join(config.source_root, "examples")))
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%opt", os.path.join(config.build_root, "bin", "replayssm-opt")))
