@@ -20,6 +20,7 @@ def commands(path):
 
 
 def main(root, build, work):
+    root = os.path.abspath(root)
     # Outputs of the commands belong to the work folder, not to the sources.
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
