@@ -84,6 +84,15 @@ int64_t Layout::covered(Owner owner) const {
   return n;
 }
 
+int64_t Layout::warpsNeeded() const {
+  int64_t last = 0;
+  for (const auto &dim : dims)
+    for (Factor f : dim)
+      if (f.owner == Owner::Warp)
+        last += (f.size - 1) * f.stride;
+  return last + 1;
+}
+
 int64_t Layout::numRegs() const { return covered(Owner::Reg); }
 
 bool Layout::dimHas(unsigned dim, Owner owner) const {
@@ -94,14 +103,6 @@ int64_t Layout::regCoord(unsigned dim, int64_t reg) const {
   int64_t coord = 0;
   for (Factor f : dims[dim])
     coord = coord * f.size + (f.owner == Owner::Reg ? (reg / f.stride) % f.size : 0);
-  return coord;
-}
-
-int64_t Layout::coord(unsigned dim, int64_t reg, int64_t lane, int64_t warp) const {
-  const int64_t ids[] = {reg, lane, warp};
-  int64_t coord = 0;
-  for (Factor f : dims[dim])
-    coord = coord * f.size + (ids[static_cast<int>(f.owner)] / f.stride) % f.size;
   return coord;
 }
 
@@ -181,16 +182,25 @@ bool replayssm::tile::sameDigits(const Layout &a, unsigned dimA, const Layout &b
   return digits(a, dimA) == digits(b, dimB);
 }
 
+/// Factors of threads with the weight of their digits in the coordinate.
+static SmallVector<std::pair<Factor, int64_t>> threadParts(const Layout &layout, unsigned dim) {
+  SmallVector<std::pair<Factor, int64_t>> parts;
+  int64_t weight = 1;
+  for (Factor f : llvm::reverse(layout.dims[dim])) {
+    if (f.owner != Owner::Reg && f.size > 1)
+      parts.push_back({f, weight});
+    weight *= f.size;
+  }
+  return parts;
+}
+
 std::optional<SmallVector<int64_t>> replayssm::tile::registerMap(const Layout &from, const Layout &to,
                                                                  ArrayRef<int64_t> shape) {
   // A coordinate is the sum of a part of the thread and a part of the register:
   // registers can be renamed only where the threads' parts agree.
-  constexpr int64_t lanes = 32, warps = 32;
   for (unsigned dim = 0; dim < shape.size(); ++dim)
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      for (int64_t warp = 0; warp < warps; ++warp)
-        if (from.coord(dim, 0, lane, warp) != to.coord(dim, 0, lane, warp))
-          return std::nullopt;
+    if (threadParts(from, dim) != threadParts(to, dim))
+      return std::nullopt;
   llvm::SmallDenseMap<std::pair<int64_t, int64_t>, int64_t> held;
   for (int64_t reg = 0; reg < from.numRegs(); ++reg)
     held[{from.regCoord(0, reg), from.regCoord(1, reg)}] = reg;

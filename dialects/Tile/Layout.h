@@ -35,10 +35,10 @@ struct Layout {
   int64_t extent(unsigned dim) const;        ///< Padded extent.
   int64_t numRegs() const;                   ///< Elements per thread.
   int64_t covered(Owner owner) const;        ///< Product of this owner's sizes.
+  int64_t warpsNeeded() const;               ///< Warps until every element has a thread.
   bool dimHas(unsigned dim, Owner owner) const;
   /// Coordinate along `dim` that comes from register `reg` alone.
   int64_t regCoord(unsigned dim, int64_t reg) const;
-  int64_t coord(unsigned dim, int64_t reg, int64_t lane, int64_t warp) const;
   /// Lane bits that no factor names: threads that differ only there hold copies.
   int64_t freeLaneMask() const;
   /// (stride, size) of the digits of lanes or warps, `count` of them, that no

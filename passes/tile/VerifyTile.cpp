@@ -69,11 +69,19 @@ void Uniformity::visit(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyTiles(Operation *op, ValueRange values) {
-  for (Value value : values)
-    if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
-      if (tile.getRank() != 2 || !Layout::of(tile))
-        return op->emitOpError() << "expected tiles with a layout but got " << tile
-                                 << " (replay-assign-layouts gives them)";
+  auto size = op->getParentOfType<gpu::GPUFuncOp>().getKnownBlockSize();
+  for (Value value : values) {
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    if (!tile)
+      continue;
+    std::optional<Layout> layout = Layout::of(tile);
+    if (tile.getRank() != 2 || !layout)
+      return op->emitOpError() << "expected tiles with a layout but got " << tile
+                               << " (replay-assign-layouts gives them)";
+    if (size && layout->warpsNeeded() > size->front() / 32)
+      return op->emitOpError() << "expected a layout of at most " << size->front() / 32
+                               << " warps but got " << tile;
+  }
   return success();
 }
 
@@ -180,6 +188,10 @@ struct VerifyTile : replayssm::impl::VerifyTileBase<VerifyTile> {
   using VerifyTileBase::VerifyTileBase;
   void runOnOperation() override {
     for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (auto size = func.getKnownBlockSize(); size && size->front() % 32 != 0) {
+        func.emitOpError() << "expected whole warps but got a block of " << size->front() << " threads";
+        return signalPassFailure();
+      }
       Uniformity uniformity(func);
       WalkResult walk = func.walk([&](Operation *op) {
         return op == func || succeeded(verify(op, uniformity)) ? WalkResult::advance()

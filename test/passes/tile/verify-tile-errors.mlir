@@ -220,3 +220,22 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @too_many_warps(%p: !llvm.ptr<1>, %o: i64) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // expected-error @+1 {{'tile.load' op expected a layout of at most 2 warps but got 'tensor<4x1xf32, #tile.layout<[w4:1], [r1:1]>>'}}
+    %x = tile.load %p[%o] strides [1, 1] : !llvm.ptr<1> -> tensor<4x1xf32, #tile.layout<[w4:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @+1 {{'gpu.func' op expected whole warps but got a block of 48 threads}}
+  gpu.func @part_of_a_warp() kernel attributes {known_block_size = array<i32: 48, 1, 1>} {
+    gpu.return
+  }
+}

@@ -33,7 +33,7 @@ gpu.module @m {
     scf.if %any {
       tile.wait %t
       %x = tile.load %s[%o] strides [8, 1] rows(%n) : !tile.smem<1, 8, f32> -> !x
-      %y = tile.convert %x : !x -> tensor<1x8xf32, #tile.layout<[r1:1], [l4:2, l2:1]>>
+      %y = tile.convert %x : !x -> tensor<1x8xf32, #tile.layout<[r2:1], [l8:1]>>
       tile.store %x, %p[%o] strides [8, 1] owner(%live) : !x, !llvm.ptr<1>
     } else {
       tile.wait %t
