@@ -26,7 +26,7 @@ RSSM_API const char *name(Phase);
 RSSM_API const char *name(DType);
 RSSM_API const char *name(NullRow);
 
-/// One kernel. Values that first light does not support are refused by the
+/// One kernel. Values that this version cannot compile are refused by the
 /// parser with a diagnostic that lists what is supported, so a KernelSpec that
 /// validates can be compiled.
 struct KernelSpec {
@@ -36,7 +36,7 @@ struct KernelSpec {
   int64_t HV = 0;  ///< value heads, HV % H == 0
   int64_t K = 0;   ///< key dim, multiple of 8, 8..256
   int64_t V = 0;   ///< value dim, multiple of 8, 8..256
-  int64_t L = 16;  ///< ring length, 1..64 (packed: none)
+  int64_t L = 16;  ///< ring length, 1..64 (packed: not used)
   DType io = DType::BF16;     ///< q, k, v, a, b, out
   DType state = DType::F32;   ///< checkpoint
   NullRow null = NullRow::LT0;
