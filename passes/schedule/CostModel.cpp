@@ -11,7 +11,7 @@ namespace {
 /// Everything that a measurement may change stands here.
 struct Constants {
   int64_t stateRegisters = 64;      // limit per thread
-  int64_t baseRegisters = 30;       // addresses, scalars, temporaries
+  int64_t baseRegisters = 40;       // addresses, scalars, temporaries
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
   double bulkNs = 500;              // extra latency of a copy through shared memory

@@ -20,26 +20,21 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-/// Ops that may run before it is known whether the row is live.
-static bool isEarly(Operation &op) {
-  return isa<replay::RowOp, replay::LoadTokenOp, replay::LoadParamOp>(op);
-}
-
 LogicalResult Lowering::run() {
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   openGrid();
   Block &body = kernel.getBody().front();
-  bool needsFlag = llvm::any_of(signature.args, [](const Arg &a) { return a.name == "force_flush"; });
-  for (Operation &op : body) {
-    if (isa<replay::RowOp>(op) && failed(lowerOp(op)))
-      return failure();
-  }
-  if (needsFlag)
+  if (failed(lowerWhere(body, [](Operation &op) { return isa<replay::RowOp>(op); })))
+    return failure();
+  if (llvm::any_of(signature.args, [](const Arg &a) { return a.name == "force_flush"; }))
     forced = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
                                    scalarLoad("force_flush", b.getI8Type(), row),
                                    arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
-  if (failed(lowerBlock(body, /*early=*/true)))
+  // These need no slot.
+  if (failed(lowerWhere(body, [](Operation &op) {
+        return isa<replay::LoadTokenOp, replay::LoadParamOp>(op);
+      })))
     return failure();
   if (live) {
     auto branch = scf::IfOp::create(b, live, /*withElseRegion=*/true);
@@ -47,7 +42,18 @@ LogicalResult Lowering::run() {
     storeZeros();
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  if (failed(lowerBlock(body, /*early=*/false)))
+  auto isLoad = [](Operation &op) {
+    return isa<replay::CursorOp, replay::LoadStateOp, replay::LoadRingOp>(op);
+  };
+  // Gates along K are spread over the block: all of them before any is gathered.
+  auto isSpread = [](Operation &op) {
+    if (isa<math::ExpOp>(op) && !op.getOperand(0).getDefiningOp<replay::GateOp>())
+      return false;
+    return isa<replay::GateOp, math::ExpOp, replay::RingWeightsOp>(op) &&
+           cast<ShapedType>(op.getResult(0).getType()).getDimSize(1) > 1;
+  };
+  if (failed(lowerWhere(body, isLoad)) || failed(lowerWhere(body, isSpread)) ||
+      failed(lowerWhere(body, [](Operation &) { return true; })))
     return failure();
   b.setInsertionPointToEnd(entry);
   b.setLoc(kernel.getLoc());
@@ -55,10 +61,18 @@ LogicalResult Lowering::run() {
   return success();
 }
 
-LogicalResult Lowering::lowerBlock(Block &block, bool early) {
-  for (Operation &op : block)
-    if (!isa<replay::RowOp>(op) && isEarly(op) == early && failed(lowerOp(op)))
+/// Lowers, in order, the ops that are wanted and whose operands are there.
+LogicalResult Lowering::lowerWhere(Block &block, function_ref<bool(Operation &)> wanted) {
+  for (Operation &op : block) {
+    bool ready = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return lowered.contains(operand.getDefiningOp());
+    });
+    if (lowered.contains(&op) || !ready || !wanted(op))
+      continue;
+    if (failed(lowerOp(op)))
       return failure();
+    lowered.insert(&op);
+  }
   return success();
 }
 

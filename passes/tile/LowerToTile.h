@@ -89,7 +89,8 @@ private:
   using RankedTensorType = mlir::RankedTensorType;
 
   // LowerToTile.cpp: control.
-  mlir::LogicalResult lowerBlock(mlir::Block &block, bool early);
+  mlir::LogicalResult lowerWhere(mlir::Block &block,
+                                 llvm::function_ref<bool(mlir::Operation &)> wanted);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerElementwise(mlir::Operation &op);
@@ -122,6 +123,8 @@ private:
   Value splat(llvm::ArrayRef<int64_t> shape, double value);
   Value broadcast(Value tile, llvm::ArrayRef<int64_t> shape);
   Value tileOf(Value source, llvm::ArrayRef<int64_t> shape);
+  Value publish(Value tile);
+  Value fetch(Value tile);
   Value f32(Value tile);
   Value add(Value a, Value b);
   Value mul(Value a, Value b);
@@ -172,6 +175,10 @@ private:
   Value forced;                // i1
 
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
+  llvm::DenseSet<mlir::Operation *> lowered;
+  llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
+  llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
+  llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
   /// What only dominates the region that it was made in.
   struct Cache {
     llvm::DenseMap<Value, StateTile> checkpoints;

@@ -35,7 +35,27 @@ Value Lowering::broadcast(Value tile, ArrayRef<int64_t> shape) {
 }
 
 Value Lowering::tileOf(Value source, ArrayRef<int64_t> shape) {
-  return broadcast(values.lookup(source), shape);
+  return broadcast(fetch(values.lookup(source)), shape);
+}
+
+/// Puts a vector along K, of which each thread has a part, into shared memory.
+/// Publishing all of them before the first is fetched costs one barrier.
+Value Lowering::publish(Value tile) {
+  Value smem = alloc(1, dims.K, b.getF32Type());
+  store(tile, smem, i64(0), dims.K);
+  published[tile] = smem;
+  return tile;
+}
+
+Value Lowering::fetch(Value tile) {
+  Value smem = published.lookup(tile);
+  if (!smem)
+    return tile;
+  // Once per block: in a branch a load is cheaper than registers up to there.
+  Value &known = fetched[{tile, b.getInsertionBlock()}];
+  if (!known)
+    known = load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
+  return known;
 }
 
 Value Lowering::f32(Value tile) {
@@ -66,8 +86,11 @@ Value Lowering::fma(Value a, Value c, Value d) {
 
 Value Lowering::exp(Value tile) {
   Value &known = cache.exps[tile];
-  if (!known)
+  if (!known) {
     known = math::ExpOp::create(b, tile);
+    if (spread.contains(tile))
+      publish(known);
+  }
   return known;
 }
 
@@ -103,7 +126,9 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
   SmallVector<int64_t> shape{1, 1};
   for (Value operand : op.getOperands()) {
     Value lowered = values.lookup(operand);
-    if (!lowered)
+    if (lowered)
+      lowered = fetch(lowered);
+    else
       return op.emitOpError() << "expected operands that are tiles or numbers";
     operands.push_back(lowered);
     if (isa<RankedTensorType>(lowered.getType()))
@@ -142,7 +167,10 @@ LogicalResult Lowering::lowerGate(replay::GateOp op) {
   Value lost = add(arith::SubFOp::create(b, a, rest), arith::SubFOp::create(b, bias, part));
   softplus = fma(lost, small, softplus);
   Value rate = arith::NegFOp::create(b, exp(values.lookup(op.getALog())));
-  values[op.getG()] = mul(softplus, rate);
+  Value g = mul(softplus, rate);
+  values[op.getG()] = g;
+  if (shapeOf(g)[1] > 1)
+    spread.insert(g);
   return success();
 }
 

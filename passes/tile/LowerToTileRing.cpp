@@ -107,8 +107,15 @@ void Lowering::formWeights(RingTiles &ring) {
   auto type = cast<RankedTensorType>(ring.g.getType());
   auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()),
                                    ring.g);
+  bool alongK = gateDim(ring.format, dims) > 1;
+  if (alongK)
+    spread.insert(scan.getTotal());
   ring.w = exp(scan.getSuffix());
   ring.tot = exp(scan.getTotal());
+  if (!alongK)
+    return;
+  ring.weightSmem = alloc(ring.format.getLength(), dims.K, b.getF32Type());
+  store(ring.w, ring.weightSmem, i64(0), dims.K);
 }
 
 LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
@@ -136,10 +143,6 @@ Value Lowering::weightedKeys(RingTiles &ring, int64_t pass) {
   }
   if (gateDim(ring.format, dims) == 1)
     return keys;
-  if (!ring.weightSmem) {
-    ring.weightSmem = alloc(ring.format.getLength(), dims.K, b.getF32Type());
-    store(ring.w, ring.weightSmem, i64(0), dims.K);
-  }
   Value w = load(ring.weightSmem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K,
                  layouts.keys(dims.bc));
   return mul(keys, w);
@@ -246,7 +249,7 @@ Value Lowering::fold(Value state, Value records) {
       stageKeys(ring, pass, weightedKeys(ring, pass), Value());
     stageValues(ring, Value());
   }
-  Value acc = mul(state, ring.tot);
+  Value acc = mul(state, fetch(ring.tot));
   auto loop = scf::ForOp::create(b, index(0), index(length), index(1), ValueRange{acc});
   loop->setAttr("tile.unroll", b.getI64IntegerAttr(dims.unroll));
   OpBuilder::InsertionGuard guard(b);

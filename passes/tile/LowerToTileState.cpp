@@ -68,12 +68,12 @@ FailureOr<Value> Lowering::materialise(Value state) {
     if (failed(base))
       return failure();
     Value update = dot(tileOf(rank1.getD(), {1, dims.bv}), tileOf(rank1.getK(), {1, dims.K}), 0);
-    result = decay ? fma(exp(values.lookup(decay.getG())), *base, update) : add(*base, update);
+    result = decay ? fma(fetch(exp(values.lookup(decay.getG()))), *base, update) : add(*base, update);
   } else if (auto decay = dyn_cast_if_present<replay::DecayOp>(def)) {
     FailureOr<Value> base = materialise(decay.getState());
     if (failed(base))
       return failure();
-    result = mul(*base, exp(values.lookup(decay.getG())));
+    result = mul(*base, fetch(exp(values.lookup(decay.getG()))));
   } else if (auto replayed = dyn_cast_if_present<replay::ReplayOp>(def)) {
     FailureOr<Value> base = materialise(replayed.getState());
     if (failed(base))
