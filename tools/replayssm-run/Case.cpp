@@ -188,9 +188,12 @@ Status Case::nextToken() {
   std::uniform_real_distribution<double> uniform(0, 1);
   Array &qkv = arrays["mixed_qkv"], &a = arrays["a"], &b = arrays["b"];
   for (int64_t row = 0; row < options.rows; ++row) {
+    // q and k of any magnitude: they are normalised. Bounds on d are relative
+    // to v, so v keeps the size of the state's reads.
     double magnitude = std::exp(2.0 * normal(rng));
     for (int64_t i = 0; i < qkv.inner; ++i)
-      fromDouble(qkv.at(row, i), spec.io, magnitude * normal(rng));
+      fromDouble(qkv.at(row, i), spec.io,
+                 (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));
     for (int64_t i = 0; i < a.inner; ++i) {
       // A few far-out gate inputs: the linear and the vanishing end of softplus.
       double x = uniform(rng) < 0.05 ? 30 * normal(rng) : 2 * normal(rng);
