@@ -8,6 +8,23 @@
 // RUN: %if ptxas %{ replayssm-opt --emit=cubin --target=sm_100a %s -o %t.100a %}
 // RUN: %if ptxas %{ replayssm-opt --emit=cubin --target=sm_100f %s -o %t.100f %}
 
+// RUN: replayssm-opt --emit=llvm --target=sm_90a %s | FileCheck %s --check-prefix=LLVM
+
+// What -O3 may assume of a marker.
+// LLVM-DAG: declare <4 x float> @rssm.ld.global.v4f32(ptr addrspace(1), i1, i32) {{.*}}#[[LOAD:[0-9]+]]
+// LLVM-DAG: declare <4 x float> @rssm.ld.shared.v4f32(ptr addrspace(3), i1, i32) {{.*}}#[[SHARED:[0-9]+]]
+// LLVM-DAG: declare void @rssm.st.global.v4f32(ptr addrspace(1), <4 x float>, i1, i32) {{.*}}#[[STORE:[0-9]+]]
+// LLVM-DAG: declare void @rssm.barrier(i32) {{.*}}#[[BARRIER:[0-9]+]]
+// LLVM-DAG: declare float @rssm.shfl.bfly.f32(float, i32, i32) {{.*}}#[[SHUFFLE:[0-9]+]]
+// LLVM-DAG: declare void @rssm.mbar.wait(ptr addrspace(3), i32, i32) {{.*}}#[[BARRIER]]
+// LLVM-DAG: declare void @rssm.copy.bulk({{.*}}) {{.*}}#[[COPY:[0-9]+]]
+// LLVM-DAG: attributes #[[LOAD]] = { {{.*}}nounwind willreturn memory(argmem: read, inaccessiblemem: readwrite)
+// LLVM-DAG: attributes #[[SHARED]] = { {{.*}}nounwind willreturn memory(argmem: read)
+// LLVM-DAG: attributes #[[STORE]] = { {{.*}}nounwind willreturn memory(argmem: write)
+// LLVM-DAG: attributes #[[BARRIER]] = { convergent {{.*}}nounwind willreturn memory(readwrite)
+// LLVM-DAG: attributes #[[SHUFFLE]] = { convergent {{.*}}nounwind willreturn memory(inaccessiblemem: readwrite)
+// LLVM-DAG: attributes #[[COPY]] = { {{.*}}nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)
+
 // SM90: .version 8.0
 // SM90: .target sm_90a
 // SM100: .version 8.6
@@ -49,19 +66,22 @@ gpu.module @kernels {
   llvm.func @rssm.mbar.wait(!llvm.ptr<3>, i32, i32) attributes {sym_visibility = "private"}
   llvm.func @rssm.copy.bulk(!llvm.ptr<3>, !llvm.ptr<1>, i32, !llvm.ptr<3>, i32) attributes {sym_visibility = "private"}
 
-  // The constant part of an address is in the instruction, the predicate on it.
+  // The constant part of an address is in the instruction, the predicate on it,
+  // and loads stay in program order.
   // CHECK-LABEL: .entry load_store(
   // CHECK: .reqntid 64
   // CHECK-NOT: .maxntid
-  // CHECK-DAG: ld.global.v4.f32 {{{.*}}}, [%rd[[IN:[0-9]+]]];
-  // CHECK-DAG: ld.global.v4.f32 {{{.*}}}, [%rd[[IN]]+16];
-  // CHECK-DAG: ld.global.v2.f32 {{{.*}}}, [%rd[[IN]]+32];
-  // CHECK-DAG: mov.f32 %{{[a-z0-9]+}}, 0f00000000; @%p{{[0-9]+}} ld.global.f32 %{{[a-z0-9]+}}, [%rd{{[0-9]+}}+32];
-  // CHECK-DAG: mov.b16 %rs{{[0-9]+}}, 0; @%p{{[0-9]+}} ld.global.b16
-  // CHECK-DAG: @%p{{[0-9]+}} ld.global.v4.b32
-  // CHECK-DAG: @%p{{[0-9]+}} ld.global.v2.b32
-  // CHECK-DAG: @%p{{[0-9]+}} ld.global.b32
-  // CHECK-DAG: ld.global.u8
+  // CHECK: ld.global.v4.f32 {{{.*}}}, [%rd[[IN:[0-9]+]]];
+  // CHECK: ld.global.v4.f32 {{{.*}}}, [%rd[[IN]]+16];
+  // CHECK: ld.global.v2.f32 {{{.*}}}, [%rd[[IN]]+32];
+  // CHECK: mov.f32 %{{[a-z0-9]+}}, 0f00000000; @%p{{[0-9]+}} ld.global.f32 %{{[a-z0-9]+}}, [%rd[[IN]]+32];
+  // CHECK: mov.b16 %rs{{[0-9]+}}, 0; @%p{{[0-9]+}} ld.global.b16
+  // CHECK: mov.b16 %rs{{[0-9]+}}, 0; @%p{{[0-9]+}} ld.global.b16
+  // CHECK: @%p{{[0-9]+}} ld.global.v4.b32
+  // CHECK: @%p{{[0-9]+}} ld.global.v2.b32
+  // CHECK: @%p{{[0-9]+}} ld.global.b32
+  // CHECK: @%p{{[0-9]+}} ld.global.u8
+  // CHECK: @%p{{[0-9]+}} ld.global.b32
   // CHECK: st.global.{{v4.b32|v2.b64}}
   // CHECK: @%p{{[0-9]+}} st.global.v4.f32 [%rd{{[0-9]+}}+16], {
   // CHECK: @%p{{[0-9]+}} st.global.b16
