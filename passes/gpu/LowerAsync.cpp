@@ -52,8 +52,6 @@ LogicalResult gpulower::lowerCopy(Lowering &l, tile::CopyOp op) {
   auto smem = cast<tile::SmemType>(op.getDst().getType());
   int64_t eltBytes = smem.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t rowBytes = smem.getCols() * eltBytes;
-  if (rowBytes % 16)
-    return op.emitOpError("expected rows of a multiple of 16 bytes but got ") << rowBytes;
   Value dst = l.sharedOf(op.getDst());
   if (!dst)
     return failure();

@@ -4,7 +4,6 @@
 using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::gpulower;
-using tile::Owner;
 
 /// Distances of the butterfly over these factors, ascending.
 static SmallVector<int64_t> distances(const ThreadFactors &factors) {
@@ -18,43 +17,21 @@ static SmallVector<int64_t> distances(const ThreadFactors &factors) {
 
 LogicalResult gpulower::lowerDot(Lowering &l, tile::DotOp op) {
   TileInfo a(op.getA()), b(op.getB()), result(op.getResult());
-  unsigned ca = op.getContract()[0], cb = op.getContract()[1], fa = 1 - ca, fb = 1 - cb;
-  ThreadFactors lanes = a.threads(ca);
-  if (lanes != b.threads(cb) || a.regCoords(ca) != b.regCoords(cb))
-    return op.emitOpError("expected equal layouts along the contracted dimension but got ")
-           << a.type << " and " << b.type;
-  if (a.threads(fa) != result.threads(0) || b.threads(fb) != result.threads(1))
-    return op.emitOpError("expected the result to be spread over threads as its operands but got ")
-           << result.type << " from " << a.type << " and " << b.type;
-  if (llvm::any_of(lanes, [](ThreadFactor f) { return f.owner == Owner::Warp; }))
-    return op.emitOpError("expected the contracted dimension in registers and lanes but got ") << a.type;
-  if (op.getAcc() && !lanes.empty())
-    return op.emitOpError("expected the contracted dimension in registers alone where acc is given but got ")
-           << a.type;
-
-  auto reg = [](const TileInfo &tile, unsigned contracted, int64_t c, int64_t free) {
-    return contracted == 0 ? tile.find(c, free) : tile.find(free, c);
+  unsigned contracted = op.getContract()[0];
+  // The verifier has shown that operands and result are spread alike.
+  auto reg = [&](const TileInfo &tile, int64_t c, int64_t free) {
+    return *(contracted == 0 ? tile.find(c, free) : tile.find(free, c));
   };
-  SmallVector<Value> aRegs = l.regsOf(op.getA()), bRegs = l.regsOf(op.getB()), sums;
-  std::optional<TileInfo> acc;
-  SmallVector<Value> accRegs;
-  if (op.getAcc()) {
-    acc.emplace(op.getAcc());
-    if (acc->layout != result.layout)
-      return op.emitOpError("expected acc in the layout of the result but got ") << acc->type;
+  SmallVector<Value> aRegs = l.regsOf(op.getA()), bRegs = l.regsOf(op.getB()), accRegs, sums;
+  if (op.getAcc())
     accRegs = l.regsOf(op.getAcc());
-  }
-  SmallVector<int64_t> chain = a.regCoords(ca), butterfly = distances(lanes);
+  SmallVector<int64_t> chain = a.regCoords(contracted), butterfly = distances(a.threads(contracted));
   for (int64_t r = 0, e = result.numRegs(); r < e; ++r) {
     auto [m, n] = result.coords(r);
-    Value sum = acc ? accRegs[r] : Value();
+    Value sum = op.getAcc() ? accRegs[r] : Value();
     for (int64_t c : chain) {
-      auto ra = reg(a, ca, c, m), rb = reg(b, cb, c, n);
-      if (!ra || !rb)
-        return op.emitOpError("expected a register of the operands for each of the result but got ")
-               << result.type << " from " << a.type << " and " << b.type;
-      sum = sum ? Value(math::FmaOp::create(l.b, aRegs[*ra], bRegs[*rb], sum))
-                : Value(arith::MulFOp::create(l.b, aRegs[*ra], bRegs[*rb]));
+      Value x = aRegs[reg(a, c, m)], y = bRegs[reg(b, c, n)];
+      sum = sum ? Value(math::FmaOp::create(l.b, x, y, sum)) : Value(arith::MulFOp::create(l.b, x, y));
     }
     sums.push_back(sum);
   }

@@ -68,14 +68,7 @@ struct Scan {
 } // namespace
 
 LogicalResult gpulower::lowerScan(Lowering &l, tile::ScanOp op) {
-  TileInfo x(op.getX()), suffix(op.getSuffix()), total(op.getTotal());
-  if (x.layout.dimHas(0, Owner::Warp))
-    return op.emitOpError("expected rows in registers and lanes but got ") << x.type;
-  if (suffix.layout != x.layout)
-    return op.emitOpError("expected suffix sums in the layout of x but got ") << suffix.type;
-  if (!total.threads(0).empty() || total.threads(1) != x.threads(1))
-    return op.emitOpError("expected the total in the layout of x's columns but got ") << total.type;
-
+  TileInfo x(op.getX()), total(op.getTotal());
   Scan scan{l, {}, l.regsOf(op.getX())};
   scan.suffix.resize(scan.total.size());
   for (Factor f : llvm::reverse(x.layout.dims[0])) {
@@ -87,12 +80,8 @@ LogicalResult gpulower::lowerScan(Lowering &l, tile::ScanOp op) {
   for (Value &s : scan.suffix)
     s = s ? s : zero;
   SmallVector<Value> totals;
-  for (int64_t r = 0, e = total.numRegs(); r < e; ++r) {
-    auto from = x.find(0, total.coords(r).second);
-    if (!from)
-      return op.emitOpError("expected x to have the columns of the total but got ") << total.type;
-    totals.push_back(scan.total[*from]);
-  }
+  for (int64_t r = 0, e = total.numRegs(); r < e; ++r)
+    totals.push_back(scan.total[*x.find(0, total.coords(r).second)]);
   l.replaceTile(op.getSuffix(), scan.suffix);
   l.replaceTile(op.getTotal(), totals);
   op.erase();

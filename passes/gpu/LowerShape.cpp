@@ -8,21 +8,12 @@ using namespace replayssm::gpulower;
 LogicalResult gpulower::lowerBroadcast(Lowering &l, tile::BroadcastOp op) {
   TileInfo from(op.getX()), to(op.getResult());
   bool repeats[2];
-  for (unsigned dim : {0u, 1u}) {
+  for (unsigned dim : {0u, 1u})
     repeats[dim] = from.shape(dim) == 1 && to.shape(dim) != 1;
-    if (repeats[dim] ? !from.threads(dim).empty() : from.threads(dim) != to.threads(dim))
-      return op.emitOpError("expected dimension ")
-             << dim << " of the operand " << (repeats[dim] ? "in every thread" : "spread as the result's")
-             << " but got " << from.type << " to " << to.type;
-  }
   SmallVector<Value> source = l.regsOf(op.getX()), regs;
   for (int64_t r = 0, e = to.numRegs(); r < e; ++r) {
     auto [row, col] = to.coords(r);
-    auto reg = from.find(repeats[0] ? 0 : row, repeats[1] ? 0 : col);
-    if (!reg)
-      return op.emitOpError("expected a register of the operand for each of the result but got ")
-             << from.type << " to " << to.type;
-    regs.push_back(source[*reg]);
+    regs.push_back(source[*from.find(repeats[0] ? 0 : row, repeats[1] ? 0 : col)]);
   }
   l.replaceTile(op.getResult(), regs);
   op.erase();
@@ -31,24 +22,16 @@ LogicalResult gpulower::lowerBroadcast(Lowering &l, tile::BroadcastOp op) {
 
 LogicalResult gpulower::lowerConvert(Lowering &l, tile::ConvertOp op) {
   TileInfo from(op.getX()), to(op.getResult());
-  for (unsigned dim : {0u, 1u})
-    if (from.threads(dim) != to.threads(dim))
-      return op.emitOpError("expected a renaming of registers but got ")
-             << from.type << " to " << to.type << " (run replay-lower-converts first)";
+  auto map = tile::registerMap(from.layout, to.layout, to.type.getShape());
+  if (!map)
+    return op.emitOpError("expected a renaming of registers but got ")
+           << from.type << " to " << to.type << " (run replay-lower-converts first)";
   SmallVector<Value> source = l.regsOf(op.getX()), regs;
   Value zero;
-  for (int64_t r = 0, e = to.numRegs(); r < e; ++r) {
-    auto [row, col] = to.coords(r);
-    if (auto reg = from.find(row, col)) {
-      regs.push_back(source[*reg]);
-      continue;
-    }
-    if (row < to.shape(0) && col < to.shape(1))
-      return op.emitOpError("expected a register of the operand for each of the result but got ")
-             << from.type << " to " << to.type;
-    if (!zero) // padding of the result that the operand does not have
+  for (int64_t reg : *map) {
+    if (reg < 0 && !zero)
       zero = arith::ConstantOp::create(l.b, cast<TypedAttr>(l.b.getZeroAttr(to.element())));
-    regs.push_back(zero);
+    regs.push_back(reg < 0 ? zero : source[reg]);
   }
   l.replaceTile(op.getResult(), regs);
   op.erase();

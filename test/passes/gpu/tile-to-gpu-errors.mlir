@@ -111,29 +111,6 @@ gpu.module @constant {
 
 // -----
 
-gpu.module @acc {
-  gpu.func @f(%x0: f32) kernel {
-    %x = tensor.splat %x0 : tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
-    %a = tensor.splat %x0 : tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
-    // expected-error @+1 {{expected the contracted dimension in registers alone where acc is given but got}}
-    %d = tile.dot %x, %x acc(%a) contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>, tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>) -> tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @scan_warps {
-  gpu.func @f(%x0: f32) kernel {
-    %x = tensor.splat %x0 : tensor<2x1xf32, #tile.layout<[w2:1], [r1:1]>>
-    // expected-error @+1 {{'tile.scan' op expected rows in registers and lanes but got}}
-    %s, %t = tile.scan add %x : tensor<2x1xf32, #tile.layout<[w2:1], [r1:1]>> -> tensor<2x1xf32, #tile.layout<[w2:1], [r1:1]>>, tensor<1x1xf32, #tile.layout<[r1:1], [r1:1]>>
-    gpu.return
-  }
-}
-
-// -----
-
 gpu.module @copy_loop {
   gpu.func @f(%p: !llvm.ptr<1>, %o: i64) kernel {
     %c0 = arith.constant 0 : index
