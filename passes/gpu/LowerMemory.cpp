@@ -42,8 +42,9 @@ static int64_t contractAlignment(Value pointer) {
   auto args = manifest ? manifest.getAs<ArrayAttr>("args") : nullptr;
   if (!args || arg.getArgNumber() >= args.size())
     return 1;
-  auto entry = dyn_cast<DictionaryAttr>(args[arg.getArgNumber()]);
-  auto name = entry ? entry.getAs<StringAttr>("name") : nullptr;
+  // An argument is [name, kind, dtype].
+  auto entry = dyn_cast<ArrayAttr>(args[arg.getArgNumber()]);
+  auto name = entry && !entry.empty() ? dyn_cast<StringAttr>(entry[0]) : nullptr;
   if (!name)
     return 1;
   bool wide = name == "state" || name == "mixed_qkv" ||
@@ -86,7 +87,9 @@ public:
   /// Whether no thread has an element of the tile in this register.
   bool outside(int64_t reg) const {
     auto [row, col] = tile.coords(reg);
-    return row >= tile.shape(0) || col >= tile.shape(1);
+    APInt limit;
+    bool none = rows && matchPattern(rows, m_ConstantInt(&limit)) && limit.sle(row);
+    return none || row >= tile.shape(0) || col >= tile.shape(1);
   }
   Value address(int64_t reg) {
     auto [row, col] = tile.coords(reg);
