@@ -20,7 +20,7 @@
 gpu.module @m {
   gpu.func @state_tile(%state: !llvm.ptr<1>, %off: i64) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>,
-                  replay.manifest = {args = [{name = "state", dtype = "f32"}]}} {
+                  replay.manifest = {args = [["state", "pointer", "f32"]]}} {
   %t = tile.load %state[%off] strides [64, 1] : !llvm.ptr<1> -> tensor<32x64xf32, #tile.layout<[w4:1, l4:8, r2:8], [r2:4, l8:1, r4:1]>>
   tile.store %t, %state[%off] strides [64, 1] : tensor<32x64xf32, #tile.layout<[w4:1, l4:8, r2:8], [r2:4, l8:1, r4:1]>>, !llvm.ptr<1>
   gpu.return
@@ -46,7 +46,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @out_row(%out: !llvm.ptr<1>, %off: i64, %owner: i1, %x: f32) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>,
-                  replay.manifest = {args = [{name = "out", dtype = "bf16"}]}} {
+                  replay.manifest = {args = [["out", "pointer", "bf16"]]}} {
   %t = tensor.splat %x : tensor<1x6xf32, #tile.layout<[r1:1], [r2:1, l8:1]>>
   %b = arith.truncf %t : tensor<1x6xf32, #tile.layout<[r1:1], [r2:1, l8:1]>> to tensor<1x6xbf16, #tile.layout<[r1:1], [r2:1, l8:1]>>
   tile.store %b, %out[%off] strides [6, 1] owner(%owner) : tensor<1x6xbf16, #tile.layout<[r1:1], [r2:1, l8:1]>>, !llvm.ptr<1>
@@ -69,7 +69,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @ring_rows(%k_ring: !llvm.ptr<1>, %off: i64, %wp: index) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>,
-                  replay.manifest = {args = [{name = "k_ring", dtype = "f32"}]}} {
+                  replay.manifest = {args = [["k_ring", "pointer", "f32"]]}} {
   %t = tile.load %k_ring[%off] strides [32, 1] rows(%wp) : !llvm.ptr<1> -> tensor<8x32xf32, #tile.layout<[r2:4, l4:8], [l8:1, r4:1]>>
   gpu.return
   }
@@ -87,6 +87,45 @@ gpu.module @m {
   gpu.func @cursor(%wp: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
   %v = llvm.load %wp : !llvm.ptr<1> -> i32
   llvm.store %v, %wp : i32, !llvm.ptr<1>
+  gpu.return
+  }
+}
+
+// -----
+
+// No rows: zeros, and no access.
+// CHECK-LABEL: gpu.func @no_rows
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-NOT: rssm.ld
+// CHECK: vector.from_elements %[[ZERO]], %[[ZERO]] : vector<2xf32>
+gpu.module @m {
+  gpu.func @no_rows(%state: !llvm.ptr<1>, %off: i64) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
+  %none = arith.constant 0 : index
+  %t = tile.load %state[%off] strides [16, 1] rows(%none) : !llvm.ptr<1> -> tensor<1x16xf32, #tile.layout<[r1:1], [r2:1, l8:1]>>
+  gpu.return
+  }
+}
+
+// -----
+
+// Shared memory is vectorised as far as offset and strides are known to be aligned.
+// CHECK-LABEL: gpu.func @shared_rows
+// CHECK: llvm.call @rssm.ld.shared.v4f32
+// CHECK: llvm.call @rssm.ld.shared.v2f32
+// CHECK: llvm.call @rssm.ld.shared.v2f32
+// CHECK-COUNT-4: llvm.call @rssm.ld.shared.f32
+// CHECK-NOT: llvm.call @rssm.ld.shared
+gpu.module @m {
+  gpu.func @shared_rows(%i: i64) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
+  %zero = arith.constant 0 : i64
+  %c6 = arith.constant 6 : i64
+  %even = arith.muli %i, %c6 : i64
+  %s = tile.alloc at 16 : !tile.smem<4, 128, f32>
+  %a = tile.load %s[%zero] strides [128, 1] : !tile.smem<4, 128, f32> -> tensor<1x128xf32, #tile.layout<[r1:1], [l32:1, r4:1]>>
+  %b = tile.load %s[%even] strides [128, 1] : !tile.smem<4, 128, f32> -> tensor<1x128xf32, #tile.layout<[r1:1], [l32:1, r4:1]>>
+  %c = tile.load %s[%i] strides [128, 1] : !tile.smem<4, 128, f32> -> tensor<1x128xf32, #tile.layout<[r1:1], [l32:1, r4:1]>>
   gpu.return
   }
 }
