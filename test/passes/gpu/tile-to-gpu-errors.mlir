@@ -123,3 +123,28 @@ gpu.module @copy_loop {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @token {
+  gpu.func @f(%t: !tile.token) kernel {
+    // expected-error @+1 {{'tile.wait' op expected the token of a tile.copy}}
+    tile.wait %t
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @alloc_use {
+  gpu.func @f(%c: i1) kernel {
+    // expected-error @+1 {{'tile.alloc' op expected no use but by tile ops}}
+    %s = tile.alloc at 0 : !tile.smem<1, 8, f32>
+    %r = scf.if %c -> !tile.smem<1, 8, f32> {
+      scf.yield %s : !tile.smem<1, 8, f32>
+    } else {
+      scf.yield %s : !tile.smem<1, 8, f32>
+    }
+    gpu.return
+  }
+}
