@@ -115,6 +115,7 @@ LogicalResult Lowering::lowerOp(Operation &op) {
       .Case([&](replay::StoreStateOp op) { return lowerStoreState(op); })
       .Case([&](replay::StoreOutOp op) { return lowerStoreOut(op); })
       .Case([&](replay::AppendOp op) { return lowerAppend(op); })
+      .Case([&](replay::CumulateOp op) { return lowerCumulate(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       // Virtual: formed by the reads and stores that need them.
       .Case<replay::ReplayOp, replay::DecayOp, replay::Rank1Op>([](auto) { return success(); })

@@ -135,12 +135,13 @@ private:
   mlir::LogicalResult lowerBeta(replay::BetaOp op);
   mlir::LogicalResult lowerRnorm(replay::RnormOp op);
   mlir::LogicalResult lowerScores(replay::ScoresOp op);
+  mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
 
   // LowerToTileState.cpp: the checkpoint and its update.
   mlir::LogicalResult lowerLoadState(replay::LoadStateOp op);
   mlir::LogicalResult lowerRead(replay::ReadOp op);
   mlir::LogicalResult lowerStoreState(replay::StoreStateOp op);
-  mlir::FailureOr<Value> materialise(Value state);
+  Value materialise(Value state);
   Value stateTile(replay::LoadStateOp op);
   Value stateOffset(Value slot);
 

@@ -82,15 +82,16 @@ LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
     return op.emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring "
                                "records, but got " << dims.lanes;
   // What this block reads starts here, before anything waits for it.
-  for (Operation *user : op->getUsers()) {
-    if (user->getBlock() != op->getBlock())
-      continue;
-    if (isa<replay::RingWeightsOp>(user))
-      loadGates(ring);
-    if (isa<replay::RingReadOp>(user)) {
-      loadValues(ring);
-      loadKeys(ring, 0);
-    }
+  auto usesHere = [&](auto isUse) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return user->getBlock() == op->getBlock() && isUse(user);
+    });
+  };
+  if (usesHere([](Operation *user) { return isa<replay::RingWeightsOp>(user); }))
+    loadGates(ring);
+  if (usesHere([](Operation *user) { return isa<replay::RingReadOp>(user); })) {
+    loadValues(ring);
+    loadKeys(ring, 0);
   }
   cache.rings[op.getRecords()] = ring;
   return success();

@@ -106,21 +106,14 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
   replay::RingAttr ring = kernel.getRingAttr();
   auto element = [](Value v) { return cast<ShapedType>(v.getType()).getElementType(); };
   auto stateType = [](Value v) { return cast<replay::StateType>(v.getType()).getDtype(); };
-  auto useField = [&](Operation *op, StringRef name) -> LogicalResult {
-    replay::FieldAttr field = ring ? ring.getField(name) : replay::FieldAttr();
-    if (!field)
-      return op->emitOpError() << "expected the kernel's ring to have a field '" << name << "'";
-    if (!field.getDtype().isF32())
-      return op->emitOpError() << "expected ring field '" << name << "' to be f32 but got "
-                               << field.getDtype() << "; 16-bit rings are not lowered yet";
-    used[(name + "_ring").str()] = f32;
-    return success();
+  auto useFields = [&](std::initializer_list<StringRef> names) {
+    for (StringRef name : names)
+      used[(name + "_ring").str()] = f32;
   };
   Operation *setCursor = nullptr;
 
-  WalkResult result = kernel.getBody().walk([&](Operation *op) -> WalkResult {
+  kernel.getBody().walk([&](Operation *op) {
     bool perHead = isa_and_nonnull<replay::ReplayDialect>(op->getDialect());
-    LogicalResult status = success();
     if (auto rowOp = dyn_cast<replay::RowOp>(op)) {
       perHead = false;
       used["state_idx"] = i32;
@@ -140,16 +133,14 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
       used["state"] = stateType(store.getState());
     } else if (isa<replay::RingWeightsOp>(op)) {
-      status = useField(op, "g");
+      useFields({"g"});
     } else if (isa<replay::RingReadOp>(op)) {
-      status = success(succeeded(useField(op, "d")) && succeeded(useField(op, "k")));
+      useFields({"d", "k"});
     } else if (isa<replay::ReplayOp>(op)) {
-      status = success(succeeded(useField(op, "d")) && succeeded(useField(op, "k")) &&
-                       succeeded(useField(op, "g")));
+      useFields({"d", "k", "g"});
     } else if (auto append = dyn_cast<replay::AppendOp>(op)) {
       for (auto name : append.getFields().getAsRange<StringAttr>())
-        if (failed(useField(op, name)))
-          return WalkResult::interrupt();
+        useFields({name.getValue()});
     } else if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
       StringRef name = token.getName();
       used[name == "a" || name == "b" ? name : "mixed_qkv"] = element(token.getValue());
@@ -159,10 +150,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       used["out"] = out.getIo();
     }
     signature.perHead |= perHead;
-    return status;
   });
-  if (result.wasInterrupted())
-    return failure();
   if (setCursor && signature.perHead)
     return setCursor->emitOpError() << "expected a kernel of its own: other blocks of the row "
                                        "may still read the cursor";

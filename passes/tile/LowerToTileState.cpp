@@ -55,54 +55,40 @@ Value Lowering::stateTile(replay::LoadStateOp op) {
   return f32(tile.regs);
 }
 
-FailureOr<Value> Lowering::materialise(Value state) {
+Value Lowering::materialise(Value state) {
   if (Value known = cache.states.lookup(state))
     return known;
   Operation *def = state.getDefiningOp();
-  if (auto loadOp = dyn_cast_if_present<replay::LoadStateOp>(def))
+  if (auto loadOp = dyn_cast<replay::LoadStateOp>(def))
     return stateTile(loadOp);
   Value result;
-  if (auto rank1 = dyn_cast_if_present<replay::Rank1Op>(def)) {
+  if (auto rank1 = dyn_cast<replay::Rank1Op>(def)) {
     auto decay = rank1.getState().getDefiningOp<replay::DecayOp>();
-    FailureOr<Value> base = materialise(decay ? decay.getState() : rank1.getState());
-    if (failed(base))
-      return failure();
+    Value base = materialise(decay ? decay.getState() : rank1.getState());
     Value update = dot(tileOf(rank1.getD(), {1, dims.bv}), tileOf(rank1.getK(), {1, dims.K}), 0);
-    result = decay ? fma(fetch(exp(values.lookup(decay.getG()))), *base, update) : add(*base, update);
-  } else if (auto decay = dyn_cast_if_present<replay::DecayOp>(def)) {
-    FailureOr<Value> base = materialise(decay.getState());
-    if (failed(base))
-      return failure();
-    result = mul(*base, fetch(exp(values.lookup(decay.getG()))));
-  } else if (auto replayed = dyn_cast_if_present<replay::ReplayOp>(def)) {
-    FailureOr<Value> base = materialise(replayed.getState());
-    if (failed(base))
-      return failure();
-    result = fold(*base, replayed.getRecords());
+    result = decay ? fma(fetch(exp(values.lookup(decay.getG()))), base, update) : add(base, update);
+  } else if (auto decay = dyn_cast<replay::DecayOp>(def)) {
+    result = mul(materialise(decay.getState()), fetch(exp(values.lookup(decay.getG()))));
   } else {
-    return emitError(state.getLoc()) << "expected a state made by load_state, replay, decay or rank1";
+    auto replayed = cast<replay::ReplayOp>(def);
+    result = fold(materialise(replayed.getState()), replayed.getRecords());
   }
   cache.states[state] = result;
   return result;
 }
 
 LogicalResult Lowering::lowerRead(replay::ReadOp op) {
-  FailureOr<Value> state = materialise(op.getState());
-  if (failed(state))
-    return failure();
+  Value state = materialise(op.getState());
   for (auto [x, y] : llvm::zip_equal(op.getXs(), op.getYs()))
-    values[y] = dot(f32(tileOf(x, {1, dims.K})), *state, 1);
+    values[y] = dot(f32(tileOf(x, {1, dims.K})), state, 1);
   return success();
 }
 
 LogicalResult Lowering::lowerStoreState(replay::StoreStateOp op) {
-  FailureOr<Value> state = materialise(op.getState());
-  if (failed(state))
-    return failure();
+  Value state = materialise(op.getState());
   Type element = op.getState().getType().getDtype();
-  Value tile = *state;
   if (!element.isF32())
-    tile = arith::TruncFOp::create(b, tileType({dims.bv, dims.K}, element), tile);
-  store(tile, arg("state"), stateOffset(values.lookup(op.getSlot())), dims.K);
+    state = arith::TruncFOp::create(b, tileType({dims.bv, dims.K}, element), state);
+  store(state, arg("state"), stateOffset(values.lookup(op.getSlot())), dims.K);
   return success();
 }

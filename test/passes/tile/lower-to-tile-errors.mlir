@@ -1,0 +1,127 @@
+// RUN: replayssm-opt %s -split-input-file -verify-diagnostics -replay-lower-to-tile
+// RUN: not replayssm-opt %s -split-input-file -replay-lower-to-tile="chip=sm_80" 2>&1 | FileCheck %s
+// CHECK: error: unknown target 'sm_80'; expected one of sm_90, sm_90a, sm_100a, sm_100f
+
+// expected-error @below {{expected a 'tiling'; run replay-schedule first}}
+replay.kernel @no_tiling shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4> {
+  %v = replay.load_token "v" : tensor<1x32xf32>
+  replay.store_out %v as f32 : tensor<1x32xf32>
+}
+
+// -----
+
+replay.kernel @two_tokens shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  // expected-error @below {{expected one token per row but got 2; windows are not lowered yet}}
+  %v = replay.load_token "v" : tensor<2x32xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @cursor_beside_work shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %v = replay.load_token "v" : tensor<1x32xf32>
+  replay.store_out %v as f32 : tensor<1x32xf32>
+  // expected-error @below {{expected a kernel of its own: other blocks of the row may still read the cursor}}
+  replay.set_cursor %ring, %wp
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @lanes shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 4, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %q = replay.load_token "q" : tensor<1x32xf32>
+  // expected-error @below {{expected 8 lanes in 'kred', as many as share a sum over ring records, but got 4}}
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  %y = replay.ring_read %R, %w, %q : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @other_weights shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %q = replay.load_token "q" : tensor<1x32xf32>
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  %w2 = arith.mulf %w, %w : tensor<4x1xf32>
+  // expected-error @below {{expected the weights of the records that it reads}}
+  %y = replay.ring_read %R, %w2, %q : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+}
+
+// -----
+
+replay.kernel @gated shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %q = replay.load_token "q" : tensor<1x32xf32>
+  %g = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected no gates; windows are not lowered yet}}
+  %p = replay.scores %q, %q gated %g : (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @window shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %g = arith.constant dense<1.0> : tensor<2x1xf32>
+  // expected-error @below {{expected one token; windows are not lowered yet}}
+  %c = replay.cumulate %g : tensor<2x1xf32>
+}
+
+// -----
+
+replay.kernel @solve shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %v = replay.load_token "v" : tensor<1x32xf32>
+  %b = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{has no tile form; expected reads, ring reads, loads, stores and elementwise operations}}
+  %d = replay.ut_solve %b, %v, %v, %b : (tensor<1x1xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x32xf32>
+}
+
+// -----
+
+replay.kernel @constants shape <H = 1, HV = 1, K = 8, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  // expected-error @below {{expected a splat constant}}
+  %c = arith.constant dense<[[0.0, 1.0]]> : tensor<1x2xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @results shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %v = replay.load_token "v" : tensor<1x32xf32>
+  // expected-error @below {{expected no results}}
+  %r = scf.if %flush -> tensor<1x32xf32> {
+    scf.yield %v : tensor<1x32xf32>
+  } else {
+    scf.yield %v : tensor<1x32xf32>
+  }
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @states shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %S = replay.load_state %slot : <32, 32, f32>
+  %g = replay.load_param "A_log" : tensor<1x1xf32>
+  %Sd = replay.decay %S, %g : <32, 32, f32>, tensor<1x1xf32>
+  // expected-error @below {{expected operands that are tiles or numbers}}
+  %S1 = arith.select %flush, %S, %Sd : !replay.state<32, 32, f32>
+  replay.store_state %S1, %slot : <32, 32, f32>
+}
