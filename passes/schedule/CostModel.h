@@ -47,6 +47,7 @@ struct Costs {
 };
 
 inline constexpr int64_t referenceRows = 128;
+inline constexpr double nearTie = 1.03; ///< Predictions are no better than that.
 
 /// Whether a field changes the instructions of the kernel at all.
 bool isEffective(const KernelFacts &facts, int64_t Tiling::*field);
