@@ -11,7 +11,7 @@ namespace {
 /// Everything that a measurement may change stands here.
 struct Constants {
   int64_t stateRegisters = 64;      // limit per thread
-  int64_t baseRegisters = 40;       // addresses, scalars, temporaries
+  int64_t baseRegisters = 36;       // addresses, scalars, temporaries
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
   double bulkNs = 500;              // extra latency of a copy through shared memory
@@ -72,6 +72,20 @@ int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
   return ceilDiv(bv, warps * (32 / facts.lanes));
 }
 
+/// Copies, scores, decays along K and the operands of the fold: what is needed if
+/// no two of them can share their bytes.
+static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
+  int64_t length = facts.ringLength, bytes = facts.reads * length * 4;
+  bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
+  if (bulk) // and room for the mbarriers and for alignment
+    bytes += tiling.bv * facts.K * facts.stateBytes + length * facts.K * 4 + 256;
+  if (alongK)
+    bytes += (length + 2) * facts.K * 4;
+  if (facts.folds)
+    bytes += length * tiling.bv * 4 + (bulk && !alongK ? 0 : length * facts.K * 4);
+  return bytes;
+}
+
 bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
   if (!facts.stateBytes)
     return false;
@@ -82,7 +96,7 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
   return true;
 }
 
-SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts) {
+SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
   if (!facts.stateBytes)
     return {Tiling{.bv = facts.V}};
   SmallVector<int64_t> chunks{8}, unrolls{1};
@@ -110,6 +124,9 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts) {
             legal.push_back({bv, bc, warps, copy, unroll});
     }
   }
+  llvm::erase_if(legal, [&](const Tiling &tiling) {
+    return sharedBytes(facts, tiling) > int64_t(target.sharedBytesPerBlock);
+  });
   return legal;
 }
 
@@ -126,29 +143,23 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   int64_t perLane = facts.paddedK() / facts.lanes, length = facts.ringLength;
   bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
 
-  // Registers: the state tile and its operands, and the larger of what the ring
-  // needs before and while it is read.
+  // Registers: the state tile and its operands, and what the ring keeps in flight
+  // (weights meet the keys where gates run along K).
   int64_t passes = ceilDiv(length, tiling.bc);
   int64_t keyRows = ceilDiv(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
   int64_t ring = 0;
   if (length) {
-    int64_t keys = keyRows * perLane * (!bulk && passes > 1 ? 2 : 1);
+    int64_t keys = keyRows * perLane * ((!bulk && passes > 1 ? 2 : 1) + (alongK ? 1 : 0));
     int64_t gates = alongK ? length * ceilDiv(facts.K, threads) : 0;
-    ring = std::max(keys, gates) + ceilDiv(length, 8) * rows;
+    ring = keys + gates + ceilDiv(length, 8) * rows;
   }
   int64_t state = rows * perLane, operands = facts.reads * perLane;
-  int64_t unrolled = facts.folds ? (tiling.unroll - 1) * (perLane + rows) : 0;
-  costs.registers = constant.baseRegisters + (bulk ? std::max(state + operands, ring + operands)
-                                                   : state + operands + ring) + unrolled;
+  int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
+  int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
+  costs.registers = constant.baseRegisters + std::max(reading, state + folding);
 
-  // Shared memory: copies, scores, weights and the operands of the fold.
-  auto &shared = costs.sharedBytes;
-  if (bulk)
-    shared += tiling.bv * facts.K * facts.stateBytes + length * facts.K * 4;
-  shared += facts.reads * length * 4 + (alongK ? length * facts.K * 4 : 0);
-  if (facts.folds)
-    shared += length * tiling.bv * 4 + (bulk && !alongK ? 0 : length * facts.K * 4);
-
+  costs.sharedBytes = sharedBytes(facts, tiling);
+  int64_t shared = costs.sharedBytes;
   int64_t rounded = ceilDiv(std::min<int64_t>(costs.registers, target.maxRegistersPerThread), 8) * 8;
   costs.blocksPerProcessor = std::min<int64_t>(
       {int64_t(target.registersPerMultiprocessor) / (threads * rounded),
@@ -177,13 +188,13 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
                      perThread * 2 / target.clockGHz + (bulk ? constant.bulkNs : 0);
-  // Spills cost more than anything else.
-  if (costs.registers > target.maxRegistersPerThread || costs.blocksPerProcessor == 0)
-    latencyNs *= 4;
-
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));
+  // Spills cost more than anything else, the more the worse.
+  int64_t excess = costs.registers - int64_t(target.maxRegistersPerThread);
+  if (excess > 0 || costs.blocksPerProcessor == 0)
+    blockNs *= 2 + std::max<int64_t>(excess, 0) / 16.0;
   double blocks = double(referenceRows) * facts.HV * (facts.V / tiling.bv);
   costs.waves = blocks / (double(target.multiprocessors) * resident);
   costs.microseconds = target.launchMicroseconds +

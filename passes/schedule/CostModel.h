@@ -52,7 +52,7 @@ inline constexpr double nearTie = 1.03; ///< Predictions are no better than that
 /// Whether a field changes the instructions of the kernel at all.
 bool isEffective(const KernelFacts &facts, int64_t Tiling::*field);
 /// Every legal tiling, in a fixed order; one for kernels without a state.
-llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts);
+llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target);
 Costs predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target);
 
 } // namespace replayssm::schedule

@@ -122,7 +122,7 @@ struct Schedule : replayssm::impl::ScheduleBase<Schedule> {
     KernelFacts facts = KernelFacts::of(kernel);
     if (facts.stateBytes && !kernel.getKredAttr())
       return kernel.emitOpError() << "expected a 'kred'";
-    SmallVector<Tiling> legal = legalTilings(facts);
+    SmallVector<Tiling> legal = legalTilings(facts, target);
     if (legal.empty())
       return kernel.emitOpError() << "expected a shape that fits 64 state registers per thread but "
                                      "got K = " << facts.K << " over " << facts.lanes << " lanes";

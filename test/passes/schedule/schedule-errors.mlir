@@ -48,3 +48,20 @@ replay.kernel @wide shape <H = 2, HV = 4, K = 256, V = 8> null lt0 kred <lanes =
   %S = replay.load_state %slot : <8, 256, f32>
   replay.store_state %S, %slot : <8, 256, f32>
 }
+
+// -----
+
+// The copies of state and keys would not fit beside the operands of the fold.
+#ring = #replay.ring<64, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>]>
+// expected-error @below {{expected tiling field copy to be one of direct beside the other fields but got bulk}}
+replay.kernel @too_much_shared shape <H = 1, HV = 1, K = 256, V = 256> null lt0 ring #ring kred <lanes = 8, vec = 4>
+    tiling <bv = 64, bc = 8, warps = 8, copy = bulk, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(64)
+  %S = replay.load_state %slot : <256, 256, f32>
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  scf.if %flush {
+    %S1 = replay.replay %S, %R : <256, 256, f32>, <#ring>
+    replay.store_state %S1, %slot : <256, 256, f32>
+  }
+}
