@@ -3,7 +3,9 @@
 // Accesses to shared bytes since the last barrier are carried along the program;
 // one that meets an earlier access of the same bytes, a write on either side,
 // gets a barrier in front. mbarriers are set up by replay-tile-to-gpu before
-// anything else runs, and a tile.wait orders its copy for every thread.
+// anything else runs, and a tile.wait orders its copy for every thread. Integer
+// scalars in global memory are loaded by every thread and stored by one: they
+// are held to the same rule, by buffer.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Passes.h"
@@ -24,10 +26,12 @@ struct Access {
   Operation *op;
   int64_t begin, end; // bytes
   bool write;
+  Value global = {}; // the buffer; shared memory when null
 
   bool async() const { return isa<CopyOp>(op); }
   bool meets(const Access &other) const {
-    return (write || other.write) && begin < other.end && other.begin < end;
+    return global == other.global && (write || other.write) && begin < other.end &&
+           other.begin < end;
   }
 };
 
@@ -53,9 +57,23 @@ private:
 };
 } // namespace
 
+/// An integer scalar in global memory stands for its whole buffer.
+static std::optional<Access> scalarAccess(Operation *op) {
+  auto load = dyn_cast<LLVM::LoadOp>(op);
+  auto store = dyn_cast<LLVM::StoreOp>(op);
+  if (!load && !store)
+    return std::nullopt;
+  Value buffer = load ? load.getAddr() : store.getAddr();
+  while (auto element = buffer.getDefiningOp<LLVM::GEPOp>())
+    buffer = element.getBase();
+  return Access{op, 0, 1, store != nullptr, buffer};
+}
+
 /// The bytes from the first to the last element where the offset is constant,
-/// the whole buffer otherwise. None for ops that touch no shared memory.
+/// the whole buffer otherwise. None for ops that threads do not share.
 static FailureOr<std::optional<Access>> accessOf(Operation *op) {
+  if (std::optional<Access> scalar = scalarAccess(op))
+    return scalar;
   Value memory, offset;
   ArrayRef<int64_t> strides;
   RankedTensorType tile;

@@ -200,3 +200,25 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Every thread loads an integer scalar before one of them overwrites it; a
+// scalar of another buffer does not count.
+// CHECK-LABEL: gpu.func @scalars
+gpu.module @m {
+  gpu.func @scalars(%wp: !llvm.ptr<1>, %other: !llvm.ptr<1>, %i: i64) kernel {
+    // CHECK: llvm.load
+    // CHECK-NEXT: llvm.store
+    // CHECK-NOT: tile.barrier
+    // CHECK: llvm.getelementptr
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: llvm.store
+    %p = llvm.getelementptr %wp[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %x = llvm.load %p : !llvm.ptr<1> -> i32
+    llvm.store %x, %other : i32, !llvm.ptr<1>
+    %q = llvm.getelementptr %wp[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    llvm.store %x, %q : i32, !llvm.ptr<1>
+    gpu.return
+  }
+}
