@@ -14,7 +14,8 @@ struct Constants {
   int64_t baseRegisters = 36;       // addresses, scalars, temporaries
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
-  double bulkNs = 500;              // extra latency of a copy through shared memory
+  double bulkNs = 150;              // extra latency of a copy through shared memory
+  double orderedNs = 500;           // ring work behind the tile's own register loads
   double issuePerCycle = 4;         // warp instructions of a multiprocessor
   double instructionsPerWarp = 350; // scalars, gates, norms, addresses
   double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
@@ -187,7 +188,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
 
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
-                     perThread * 2 / target.clockGHz + (bulk ? constant.bulkNs : 0);
+                     perThread * 2 / target.clockGHz +
+                     (bulk ? constant.bulkNs : length ? constant.orderedNs : 0);
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));
