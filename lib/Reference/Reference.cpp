@@ -64,12 +64,15 @@ static std::vector<double> read(const KernelSpec &spec, const std::vector<double
 }
 
 Step reference::step(const KernelSpec &spec, const std::vector<double> &state,
-                     const Records &records, const Token &token) {
+                     const Records &records, const Token &token,
+                     const std::vector<double> *gates) {
   int64_t K = spec.K, V = spec.V, gateDim = spec.gateDim();
   Step result;
   result.g.resize(gateDim);
   for (int64_t c = 0; c < gateDim; ++c)
     result.g[c] = gate(token.a[c], token.aLog, token.dtBias[c]);
+  if (gates)
+    result.g = *gates;
   std::vector<double> q = l2norm(token.q, spec.eps, spec.effectiveScale());
   result.k = l2norm(token.k, spec.eps, 1.0);
 
@@ -121,4 +124,16 @@ void reference::advance(const KernelSpec &spec, std::vector<double> &state, cons
   for (int64_t v = 0; v < V; ++v)
     for (int64_t c = 0; c < K; ++c)
       state[v * K + c] = state[v * K + c] * alpha[perChannel ? c : 0] + step.d[v] * step.k[c];
+}
+
+std::vector<Step> reference::window(const KernelSpec &spec, const std::vector<double> &state,
+                                    const Records &records, const std::vector<Token> &tokens,
+                                    const std::vector<std::vector<double>> *gates) {
+  std::vector<double> current = materialise(spec, state, records);
+  std::vector<Step> steps;
+  for (size_t s = 0; s < tokens.size(); ++s) {
+    steps.push_back(step(spec, current, {}, tokens[s], gates ? &(*gates)[s] : nullptr));
+    advance(spec, current, steps.back());
+  }
+  return steps;
 }

@@ -41,12 +41,20 @@ struct Step {
 double gate(double a, double aLog, double dtBias);
 
 /// One step on checkpoint `state` [V, K] and `records`; nothing is written.
+/// `gates` replace the token's own: those that a kernel has stored.
 Step step(const KernelSpec &spec, const std::vector<double> &state,
-          const Records &records, const Token &token);
+          const Records &records, const Token &token,
+          const std::vector<double> *gates = nullptr);
 
 /// The state [V, K] after the records: S0 .* exp(s_-1) + sum_j d_j (exp(s_j) .* k_j)^T.
 std::vector<double> materialise(const KernelSpec &spec, std::vector<double> state,
                                 const Records &records);
+
+/// The tokens of a window on checkpoint and records: the recurrence itself, each
+/// token on the state that the one before it left. `gates` as for a step.
+std::vector<Step> window(const KernelSpec &spec, const std::vector<double> &state,
+                         const Records &records, const std::vector<Token> &tokens,
+                         const std::vector<std::vector<double>> *gates = nullptr);
 
 /// S .* exp(g) + d k^T, in place.
 void advance(const KernelSpec &spec, std::vector<double> &state, const Step &step);

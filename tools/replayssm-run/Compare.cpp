@@ -1,0 +1,213 @@
+//===- Compare.cpp - What every check of a kernel is made of --------------===//
+#include "tools/replayssm-run/Compare.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+double run::norm(const std::vector<double> &x) {
+  double sum = 0;
+  for (double value : x)
+    sum += value * value;
+  return std::sqrt(sum);
+}
+
+uint64_t run::hashBytes(uint64_t hash, const void *data, size_t size) {
+  const uint8_t *bytes = static_cast<const uint8_t *>(data);
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+  return hash;
+}
+
+double run::relativeError(const std::vector<double> &got, const std::vector<double> &expected) {
+  double squares = 0;
+  for (size_t i = 0; i < got.size(); ++i)
+    squares += (got[i] - expected[i]) * (got[i] - expected[i]);
+  return std::sqrt(squares) / std::max(norm(expected), 1e-30);
+}
+
+std::string run::place(int64_t row, int64_t hv) {
+  return "row " + std::to_string(row) + ", head " + std::to_string(hv);
+}
+
+Case run::mirror(const Case &c) {
+  Case copy;
+  copy.spec = c.spec;
+  copy.options = c.options;
+  for (const auto &[name, array] : c.arrays) {
+    Array &to = copy.arrays[name];
+    to.dtype = array.dtype;
+    to.width = array.width;
+    to.slots = array.slots;
+    to.inner = array.inner;
+    to.stride = array.stride;
+    to.host = array.host;
+  }
+  return copy;
+}
+
+void run::allow(const Case &from, Case &to, const char *name, int64_t slot, int64_t first,
+                int64_t count) {
+  const Array &source = from.arrays.at(name);
+  std::memcpy(to.arrays.at(name).at(slot, first), source.at(slot, first), count * source.width);
+}
+
+void run::allowRecord(const Case &from, Case &to, int64_t ringSlot, int64_t position) {
+  const KernelSpec &spec = from.spec;
+  int64_t L = spec.L, GK = spec.gateDim();
+  for (int64_t hv = 0; hv < spec.HV; ++hv) {
+    allow(from, to, "d_ring", ringSlot, (hv * L + position) * spec.V, spec.V);
+    allow(from, to, "g_ring", ringSlot, (hv * L + position) * GK, GK);
+  }
+  for (int64_t h = 0; h < spec.H; ++h)
+    allow(from, to, "k_ring", ringSlot, (h * L + position) * spec.K, spec.K);
+}
+
+//===----------------------------------------------------------------------===//
+// Recorder
+//===----------------------------------------------------------------------===//
+
+static std::string format(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+Recorder::Recorder(const KernelSpec &spec)
+    : growth(std::sqrt(std::max(1.0, spec.L / 16.0))), spec(spec) {
+  report.out.name = "out";
+  report.delta.name = "d";
+  report.key.name = "k";
+  report.gate.name = "g";
+  report.state.name = "state";
+  report.trajectory.name = "state trajectory";
+  report.deltaRms.name = "d rms";
+  report.stateRms.name = "state rms";
+}
+
+void Recorder::record(Metric &metric, double value, double bound, const std::string &where) {
+  std::lock_guard<std::mutex> lock(mutex);
+  metric.bound = std::max(metric.bound, bound);
+  metric.count++;
+  double ratio = bound > 0 ? value / bound : value;
+  if (!(ratio <= metric.worstRatio)) { // NaN counts as worst.
+    metric.worstRatio = std::isnan(ratio) ? INFINITY : ratio;
+    metric.max = value;
+    metric.where = where;
+  }
+  if (!(value <= bound))
+    failLocked(metric.name + " at " + where + ": expected at most " + format(bound) + " but got " +
+               format(value));
+}
+
+void Recorder::fail(const std::string &message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  failLocked(message);
+}
+
+void Recorder::failLocked(const std::string &message) {
+  ++report.violations;
+  if (report.firstViolations.size() < 8)
+    report.firstViolations.push_back("step " + std::to_string(stepIndex) + ": " + message);
+}
+
+void Recorder::summarise(const std::vector<Rms> &all, Metric &metric, double bound) {
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].count >= 4)
+      record(metric, std::sqrt(all[i].squares / all[i].count), bound,
+             place(i / spec.HV, i % spec.HV));
+}
+
+void Recorder::compareOutput(const Array &out, int64_t token, int64_t hv,
+                             const std::vector<double> &expected, double vNorm,
+                             const std::string &where) {
+  int64_t V = spec.V;
+  // Where q is nearly orthogonal to the state, o is what is left of a
+  // cancellation: as for f32, its size is then measured by scale * v.
+  double size = std::max(norm(expected), spec.effectiveScale() * vNorm);
+  double rms = size / std::sqrt(double(V));
+  if (spec.io == DType::F32) {
+    std::vector<double> diff(V);
+    for (int64_t v = 0; v < V; ++v)
+      diff[v] = toDouble(out.at(token, hv * V + v), spec.io) - expected[v];
+    record(report.out, norm(diff) / size, 2e-6 * growth, where);
+    return;
+  }
+  double worst = 0;
+  for (int64_t v = 0; v < V; ++v) {
+    double got = toDouble(out.at(token, hv * V + v), spec.io);
+    double excess = std::fabs(got - expected[v]) / (ulp(spec.io, expected[v]) + 2e-6 * rms);
+    worst = std::isnan(excess) ? INFINITY : std::max(worst, excess);
+  }
+  record(report.out, worst, 1.0, where);
+}
+
+double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int64_t position,
+                               const reference::Step &expected, const reference::Token &token,
+                               std::vector<double> &gates, const std::string &where) {
+  int64_t V = spec.V, K = spec.K, GK = spec.gateDim(), L = spec.L, h = hv / (spec.HV / spec.H);
+  auto stored = [&](const char *name, int64_t head, int64_t n, int64_t i) {
+    return toDouble(c.arrays.at(name).at(ringSlot, (head * L + position) * n + i), DType::F32);
+  };
+  std::vector<double> diff(V), keyDiff(K);
+  for (int64_t v = 0; v < V; ++v)
+    diff[v] = stored("d_ring", hv, V, v) - expected.d[v];
+  double error = norm(diff) / norm(token.v);
+  record(report.delta, error, 2e-6 * growth, where);
+  for (int64_t i = 0; i < K; ++i)
+    keyDiff[i] = stored("k_ring", h, K, i) - expected.k[i];
+  record(report.key, norm(keyDiff) / std::max(norm(expected.k), 1e-30), 6e-7, where);
+  gates.resize(GK);
+  for (int64_t i = 0; i < GK; ++i) {
+    gates[i] = stored("g_ring", hv, GK, i);
+    // A softplus below 2^-126 may flush to zero before exp(A_log) scales it.
+    double smallest = std::exp(token.aLog) * 0x1p-125;
+    double slack = std::fabs(expected.g[i]) < smallest ? smallest : 0;
+    record(report.gate,
+           std::max(0.0, std::fabs(gates[i] - expected.g[i]) - slack) / ulp(DType::F32, expected.g[i]),
+           4.0, where);
+  }
+  return error;
+}
+
+double Recorder::compareState(const std::vector<double> &got, const std::vector<double> &expected,
+                              double slack, const std::string &where) {
+  if (spec.state == DType::F32) {
+    double error = relativeError(got, expected);
+    record(report.state, error, 2e-6 + slack, where);
+    return error;
+  }
+  double rms = norm(expected) / std::sqrt(double(expected.size())), worst = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    double excess = std::fabs(got[i] - expected[i]) / (ulp(spec.state, expected[i]) + 2e-6 * rms);
+    worst = std::isnan(excess) ? INFINITY : std::max(worst, excess);
+  }
+  record(report.state, worst, 1.0, where);
+  return 0;
+}
+
+void Recorder::compareZero(const Array &array, int64_t slot, const std::string &where) {
+  for (int64_t i = 0; i < array.inner * array.width; ++i)
+    if (array.at(slot)[i] != 0) {
+      fail(where + ": expected zero outputs but got byte " + std::to_string(array.at(slot)[i]) +
+           " at offset " + std::to_string(i));
+      return;
+    }
+}
+
+void Recorder::compareBytes(const Case &c, const Case &expectedCase) {
+  for (auto &[name, array] : c.arrays) {
+    const std::vector<uint8_t> &expected = expectedCase.arrays.at(name).host;
+    if (array.host == expected)
+      continue;
+    size_t at = std::mismatch(array.host.begin(), array.host.end(), expected.begin()).first -
+                array.host.begin();
+    int64_t element = at / array.width;
+    fail("buffer '" + name + "': byte " + std::to_string(at) + " (slot " +
+         std::to_string(element / array.stride) + ", element " +
+         std::to_string(element % array.stride) + " of " + std::to_string(array.inner) +
+         ") was written but is none of this launch's");
+  }
+}
