@@ -1,5 +1,6 @@
 //===- TileToGpu.cpp - Tiles become vectors, one per thread ---------------===//
 #include "passes/gpu/TileToGpu.h"
+#include "passes/gpu/Threads.h"
 
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -106,7 +107,7 @@ struct TileToGpu : replayssm::impl::TileToGpuBase<TileToGpu> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto func : llvm::to_vector(getOperation().getOps<gpu::GPUFuncOp>()))
-      if (failed(lowerFunction(func, symbols)))
+      if (!isOfThreads(func) && failed(lowerFunction(func, symbols)))
         return signalPassFailure();
   }
 };
