@@ -4,6 +4,7 @@
 #include "replayssm/Compiler.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -51,6 +52,7 @@ Result<Command> parseCommand(int argc, char **argv) {
       command.help = true;
   if (command.help)
     return command;
+  llvm::StringSet<> seen;
   for (int i = 1; i < argc; ++i) {
     StringRef argument = argv[i];
     if (argument == "-" || !argument.starts_with("-")) {
@@ -62,11 +64,17 @@ Result<Command> parseCommand(int argc, char **argv) {
     if (argument == "-o") {
       if (++i == argc)
         return invalid("expected a file after -o");
+      if (!seen.insert("-o").second)
+        return invalid("expected -o once but got it twice");
       command.output = argv[i];
       continue;
     }
     auto [name, value] = argument.split('=');
-    name.consume_front("-");
+    // Both -name and --name, as in other tools of LLVM.
+    if (name.starts_with("--"))
+      name = name.drop_front();
+    if (!seen.insert(name).second)
+      return invalid("expected -" + name.str() + " once but got it twice");
     if (name == "-verify-each" && argument.find('=') == StringRef::npos) {
       command.options.verifyEach = true;
     } else if (value.empty()) {
@@ -96,6 +104,8 @@ Result<Command> parseCommand(int argc, char **argv) {
     return invalid("expected a file, - for standard input, or --spec");
   if (!command.manifest.empty() && command.options.emit == Emit::MLIR)
     return invalid("--manifest needs --emit=llvm, ptx or cubin: MLIR carries its manifests as attributes");
+  if (command.manifest == command.output)
+    return invalid("expected different files for -o and --manifest but got '" + command.output + "' twice");
   return command;
 }
 
@@ -142,9 +152,8 @@ std::string manifestList(const std::vector<KernelManifest> &kernels) {
 
 bool replayssm::isDriverCall(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
-    StringRef argument = argv[i];
-    if (argument == "--emit" || argument.starts_with("--emit=") || argument == "-emit" ||
-        argument.starts_with("-emit=") || argument.starts_with("--spec="))
+    StringRef name = StringRef(argv[i]).split('=').first;
+    if (name == "--emit" || name == "-emit" || name == "--spec" || name == "-spec")
       return true;
   }
   return false;
