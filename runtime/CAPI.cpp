@@ -107,6 +107,10 @@ rssm_status *rssm_buffer_copy_out(const rssm_buffer *buffer, void *host, uint64_
 
 rssm_status *rssm_kernel_load(rssm_device *device, const void *code, size_t code_bytes,
                               const char *manifest, rssm_kernel **kernel) {
+  if (!manifest)
+    return wrap(Status(StatusCode::InvalidArgument, "expected the text of a manifest but got null"));
+  if (!code && code_bytes)
+    return wrap(Status(StatusCode::InvalidArgument, "expected the code of a kernel but got null"));
   Result<KernelManifest> parsed = manifestFromJson(manifest);
   if (!parsed)
     return wrap(parsed.status());

@@ -56,7 +56,7 @@ public:
                                                  const KernelManifest &manifest) override;
   Result<KernelResources> resources(KernelImpl &kernel) override;
   Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows) override;
-  Status synchronize() override { return {}; }
+  Status synchronize() override { return expectNoCapture("synchronize"); }
 
   Status beginCapture() override;
   Result<void *> endCapture() override;
@@ -65,6 +65,8 @@ public:
   void destroyGraph(void *graph) override { delete static_cast<HostGraph *>(graph); }
 
 private:
+  /// As on a GPU, which can do nothing but launch while it records.
+  Status expectNoCapture(const char *what) const;
   Status checkRange(const char *what, uint64_t address, uint64_t bytes);
   Status run(const HostCode &code, const uint64_t *args, uint32_t rows);
 
@@ -76,7 +78,15 @@ private:
 
 } // namespace
 
+Status HostBackend::expectNoCapture(const char *what) const {
+  if (!capture_)
+    return {};
+  return {StatusCode::InvalidArgument,
+          std::string(what) + ": expected no open capture on this device"};
+}
+
 Result<uint64_t> HostBackend::allocate(uint64_t bytes) {
+  RSSM_RETURN_IF_ERROR(expectNoCapture("allocate"));
   HostBuffer *buffer = buffers_.allocate(bytes);
   if (!buffer)
     return {StatusCode::Exhausted,
@@ -93,6 +103,7 @@ Status HostBackend::checkRange(const char *what, uint64_t address, uint64_t byte
 }
 
 Status HostBackend::copyIn(uint64_t destination, const void *source, uint64_t bytes) {
+  RSSM_RETURN_IF_ERROR(expectNoCapture("copy into a buffer"));
   RSSM_RETURN_IF_ERROR(checkRange("copy to the device", destination, bytes));
   if (bytes)
     std::memcpy(reinterpret_cast<void *>(destination), source, bytes);
@@ -100,6 +111,7 @@ Status HostBackend::copyIn(uint64_t destination, const void *source, uint64_t by
 }
 
 Status HostBackend::copyOut(void *destination, uint64_t source, uint64_t bytes) {
+  RSSM_RETURN_IF_ERROR(expectNoCapture("copy out of a buffer"));
   RSSM_RETURN_IF_ERROR(checkRange("copy from the device", source, bytes));
   if (bytes)
     std::memcpy(destination, reinterpret_cast<const void *>(source), bytes);
@@ -131,19 +143,20 @@ Status HostBackend::launch(KernelImpl &kernel, const uint64_t *args, uint32_t ro
 }
 
 Status HostBackend::beginCapture() {
-  if (capture_)
-    return {StatusCode::InvalidArgument, "a capture has begun already"};
+  RSSM_RETURN_IF_ERROR(expectNoCapture("begin of a capture"));
   capture_ = std::make_unique<HostGraph>();
   return {};
 }
 
 Result<void *> HostBackend::endCapture() {
   if (!capture_)
-    return {StatusCode::InvalidArgument, "no capture has begun"};
+    return {StatusCode::InvalidArgument,
+            "end of a capture: expected an open capture on this device but there is none"};
   return static_cast<void *>(capture_.release());
 }
 
 Status HostBackend::replay(void *graph) {
+  RSSM_RETURN_IF_ERROR(expectNoCapture("replay of a graph"));
   for (const RecordedLaunch &launch : *static_cast<HostGraph *>(graph))
     RSSM_RETURN_IF_ERROR(run(*launch.code, launch.args.data(), launch.rows));
   return {};

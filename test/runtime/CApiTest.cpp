@@ -74,6 +74,10 @@ TEST_F(CApi, Kernels) {
   rssm_kernel *kernel = nullptr;
   EXPECT_EQ(str(rssm_kernel_load(device, "x", 1, "{", &kernel)),
             "1: manifest:1:2: expected a string but got the end");
+  EXPECT_EQ(str(rssm_kernel_load(device, "x", 1, nullptr, &kernel)),
+            "1: expected the text of a manifest but got null");
+  EXPECT_EQ(str(rssm_kernel_load(device, nullptr, 1, "{}", &kernel)),
+            "1: expected the code of a kernel but got null");
   std::string json = toJson(exampleManifest());
   EXPECT_EQ(str(rssm_kernel_load(device, "x", 1, json.c_str(), &kernel)),
             "1: cuModuleGetFunction of 'gdn_replay': CUDA_ERROR_NOT_FOUND: text of 500");

@@ -289,9 +289,17 @@ TEST_F(HostTest, GraphsReplayTheRecordedLaunches) {
   uint64_t out = buffer(32 * sizeof(int32_t));
   std::vector<int32_t> values(32, 0);
   ASSERT_TRUE(backend->copyIn(out, values.data(), 128));
-  EXPECT_EQ(backend->endCapture().status().message(), "no capture has begun");
+  EXPECT_EQ(backend->endCapture().status().message(),
+            "end of a capture: expected an open capture on this device but there is none");
   ASSERT_TRUE(backend->beginCapture());
-  EXPECT_EQ(backend->beginCapture().message(), "a capture has begun already");
+  // What a GPU refuses while it records.
+  for (auto [status, what] : {std::pair(backend->beginCapture(), "begin of a capture"),
+                              std::pair(backend->copyIn(out, values.data(), 128), "copy into a buffer"),
+                              std::pair(backend->copyOut(values.data(), out, 128), "copy out of a buffer"),
+                              std::pair(backend->allocate(16).status(), "allocate"),
+                              std::pair(backend->replay(nullptr), "replay of a graph"),
+                              std::pair(backend->synchronize(), "synchronize")})
+    EXPECT_EQ(status.message(), std::string(what) + ": expected no open capture on this device");
   auto increment = [](void *const *args) {
     auto *out = pointerArg<int32_t>(args, 1);
     storeGlobal(out + tid(), loadGlobal(out + tid()) + 1);
