@@ -140,8 +140,18 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   std::vector<int32_t> stateOf(stateSlots - firstSlot), ringOf(ringSlots);
   std::iota(stateOf.begin(), stateOf.end(), int32_t(firstSlot));
   std::iota(ringOf.begin(), ringOf.end(), 0);
-  std::shuffle(stateOf.begin(), stateOf.end(), c.rng);
-  std::shuffle(ringOf.begin(), ringOf.end(), c.rng);
+  // No row uses the slot of its own number or one slot for both: a kernel that
+  // takes one index for another is found out.
+  auto isMixed = [&] {
+    for (int64_t row = 0; row < B; ++row)
+      if (stateOf[row] == row || ringOf[row] == row || stateOf[row] == ringOf[row])
+        return false;
+    return true;
+  };
+  do {
+    std::shuffle(stateOf.begin(), stateOf.end(), c.rng);
+    std::shuffle(ringOf.begin(), ringOf.end(), c.rng);
+  } while (!isMixed());
   std::uniform_real_distribution<double> uniform(0, 1);
   for (int64_t row = 0; row < B; ++row) {
     bool null = uniform(c.rng) < options.nullRate && B > 1;
@@ -191,6 +201,8 @@ Status Case::nextToken() {
     // q and k of any magnitude: they are normalised. Bounds on d are relative
     // to v, so v keeps the size of the state's reads.
     double magnitude = std::exp(2.0 * normal(rng));
+    if (uniform(rng) < 0.1) // Where eps decides the norm, and where nothing is left.
+      magnitude = uniform(rng) < 0.2 ? 0 : std::sqrt(spec.eps / spec.K) * std::exp(normal(rng));
     for (int64_t i = 0; i < qkv.inner; ++i)
       fromDouble(qkv.at(row, i), spec.io,
                  (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));

@@ -2,6 +2,7 @@
 #include "tools/replayssm-run/Check.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -63,7 +64,7 @@ std::string run::toJson(const CheckReport &report) {
     if (metric->count == 0)
       continue;
     json += std::string(first ? "" : ", ") + quoted(metric->name) + ": {\"max\": " +
-            number(metric->max) + ", \"of_bound\": " +
+            (std::isfinite(metric->max) ? number(metric->max) : "null") + ", \"of_bound\": " +
             (metric->worstRatio > 1e300 ? "null" : number(metric->worstRatio)) +
             ", \"count\": " + std::to_string(metric->count) + "}";
     first = false;
@@ -180,6 +181,10 @@ int run::runCheck(const Options &options) {
               quoted(manifest.spec) + ", \"report\": " + toJson(*result) + "}";
     }
   }
+  if (passed + failed == 0)
+    return report(Status(StatusCode::InvalidArgument,
+                         "expected a packed or replay kernel but got cursors only: they are "
+                         "checked with the replay kernel that they serve"));
   json += "\n]}\n";
   if (!options.jsonPath.empty())
     if (Status status = writeFile(options.jsonPath, json); !status)

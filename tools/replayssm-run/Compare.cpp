@@ -166,7 +166,7 @@ double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int6
     double smallest = std::exp(token.aLog) * 0x1p-125;
     double slack = std::fabs(expected.g[i]) < smallest ? smallest : 0;
     record(report.gate,
-           std::max(0.0, std::fabs(gates[i] - expected.g[i]) - slack) / ulp(DType::F32, expected.g[i]),
+           std::max(std::fabs(gates[i] - expected.g[i]) - slack, /*NaN goes first*/ 0.0) / ulp(DType::F32, expected.g[i]),
            4.0, where);
   }
   return error;

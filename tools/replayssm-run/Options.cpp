@@ -133,7 +133,11 @@ Result<std::string> run::readFile(const std::string &path) {
   if (!file)
     return Status(StatusCode::InvalidArgument, "cannot read '" + path + "'");
   std::stringstream text;
-  text << file.rdbuf();
+  // A folder opens, but its first character cannot be read.
+  if (file.peek() != std::ifstream::traits_type::eof())
+    text << file.rdbuf();
+  if (file.bad())
+    return Status(StatusCode::InvalidArgument, "cannot read '" + path + "'");
   return text.str();
 }
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 using namespace replayssm;
@@ -34,18 +35,30 @@ Status malformed(const std::string &what) {
   return Status(StatusCode::InvalidArgument, "vectors: " + what);
 }
 
+/// Far more than a file of numbers holds: a larger count is a slip of the pen.
+constexpr int64_t maxValues = int64_t(1) << 28, maxRows = 65535;
+
+std::optional<double> parseValue(const std::string &text) {
+  char *end;
+  double value = std::strtod(text.c_str(), &end);
+  return *end ? std::nullopt : std::optional(value);
+}
+
 Result<Vectors> parse(const std::string &text) {
   std::istringstream in(text);
   Vectors vectors;
   for (std::string word; in >> word;) {
     if (word == "rows") {
-      if (!(in >> vectors.rows) || vectors.rows < 1)
-        return malformed("expected a positive number after 'rows'");
+      if (!(in >> vectors.rows) || vectors.rows < 1 || vectors.rows > maxRows)
+        return malformed("expected a number in 1.." + std::to_string(maxRows) + " after 'rows'");
     } else if (word == "buffer") {
       std::string name, dtype;
       int64_t slots, stride;
       if (!(in >> name >> dtype >> slots >> stride) || slots < 1 || stride < 1)
         return malformed("expected 'buffer NAME DTYPE SLOTS STRIDE'");
+      if (slots > maxValues / stride)
+        return malformed("buffer '" + name + "': expected at most " + std::to_string(maxValues) +
+                         " values but got " + std::to_string(slots) + " x " + std::to_string(stride));
       Array array;
       bool integer = dtype == "i32" || dtype == "i8";
       if (!integer && dtype != "f32" && dtype != "bf16" && dtype != "f16")
@@ -61,10 +74,12 @@ Result<Vectors> parse(const std::string &text) {
         if (!(in >> value))
           return malformed("buffer '" + name + "': expected " + std::to_string(slots * stride) +
                            " values but got " + std::to_string(i));
-        char *end;
-        double number = std::strtod(value.c_str(), &end);
-        if (*end)
+        std::optional<double> parsed = parseValue(value);
+        if (!parsed)
           return malformed("buffer '" + name + "': expected a number but got '" + value + "'");
+        double number = *parsed, limit = dtype == "i8" ? 0x1p7 : 0x1p31;
+        if (integer && !(number >= -limit && number < limit && number == std::trunc(number)))
+          return malformed("buffer '" + name + "': expected an " + dtype + " but got '" + value + "'");
         if (integer) {
           int32_t whole = static_cast<int32_t>(number);
           std::memcpy(array.at(0, i), &whole, array.width);
@@ -84,7 +99,12 @@ Result<Vectors> parse(const std::string &text) {
       for (int64_t i = 0; i < array.slots * array.stride; ++i) {
         std::string value;
         if (!(in >> value))
-          return malformed("expect '" + expectation.name + "': too few values");
+          return malformed("expect '" + expectation.name + "': expected " +
+                           std::to_string(array.slots * array.stride) + " values but got " +
+                           std::to_string(i));
+        if (value != "any" && value != "keep" && !parseValue(value))
+          return malformed("expect '" + expectation.name +
+                           "': expected a number, any or keep but got '" + value + "'");
         expectation.values.push_back(value);
       }
       vectors.expectations.push_back(std::move(expectation));
