@@ -15,9 +15,11 @@ def DeriveKernels : Pass<"replay-derive-kernels", "::mlir::ModuleOp"> {
   let summary = "Fills every kernel request from its layer; the layer is erased";
   let description = [{
     packed: load, step, store. replay: the state is checkpoint + ring, the store
-    becomes an append with a flush branch. cursors: the advance of wp. window:
-    `window` tokens on checkpoint + ring. With ring length 1 a replay request
-    derives the packed form, so the two are identical.
+    becomes an append with a flush branch. With ring length 1 a replay request
+    derives the packed form, so the two are identical. verify: a ragged window of
+    tokens on checkpoint + ring, appended; fold: the records of fold_len go into
+    the checkpoint. cursors: the advance of wp by one token, or with a `window` by
+    accept_len, with the choice of who folds.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect", "::replayssm::tile::TileDialect"];

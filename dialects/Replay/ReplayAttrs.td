@@ -18,7 +18,8 @@ class Replay_EnumAttr<EnumAttrInfo e, string m> : EnumAttr<Replay_Dialect, e, m>
 
 def Replay_KindEnum : Replay_Enum<"Kind", "which kernel is derived; erased by fuse", [
   I32EnumAttrCase<"Packed", 0, "packed">, I32EnumAttrCase<"Replay", 1, "replay">,
-  I32EnumAttrCase<"Cursors", 2, "cursors">, I32EnumAttrCase<"Window", 3, "window">]>;
+  I32EnumAttrCase<"Cursors", 2, "cursors">, I32EnumAttrCase<"Verify", 3, "verify">,
+  I32EnumAttrCase<"Fold", 4, "fold">]>;
 def Replay_KindAttr : Replay_EnumAttr<Replay_KindEnum, "kind">;
 
 def Replay_NullEnum : Replay_Enum<"Null", "which state_idx values are null rows", [

@@ -41,7 +41,7 @@ static LogicalResult expectState(Operation *op, KernelOp kernel, StateType type)
 
 LogicalResult KernelOp::verify() {
   if (getOfAttr() && !getKindAttr())
-    return emitOpError("expected kind packed, replay, cursors or window beside 'of'");
+    return emitOpError("expected kind packed, replay, cursors, verify or fold beside 'of'");
   if (getKindAttr() && !getOfAttr())
     return emitOpError("expected 'of' beside kind");
   if (!getBody().empty() && !getBody().hasOneBlock())
@@ -114,9 +114,39 @@ LogicalResult LoadRingOp::verify() {
   return success();
 }
 
-LogicalResult LoadTokenOp::verify() {
+LogicalResult WindowOp::verify() {
   FailureOr<KernelOp> kernel = expectKernel(*this);
   if (failed(kernel))
+    return failure();
+  if (!kernel->getWindow())
+    return emitOpError("expected a replay.kernel with a window around it");
+  return success();
+}
+
+LogicalResult LoadRowOp::verify() {
+  if (getName() != "accept_len" && getName() != "fold_len" && getName() != "force_flush")
+    return emitOpError() << "expected accept_len, fold_len or force_flush but got '" << getName()
+                         << "'";
+  return success(succeeded(expectKernel(*this)));
+}
+
+LogicalResult StoreRowOp::verify() {
+  if (getName() != "fold_len")
+    return emitOpError() << "expected fold_len but got '" << getName() << "'";
+  return success(succeeded(expectKernel(*this)));
+}
+
+/// Nothing, or the first token and the length.
+static LogicalResult expectWindow(Operation *op, OperandRange window) {
+  if (window.empty() || window.size() == 2)
+    return success();
+  return op->emitOpError() << "expected the first token and the length as a window but got "
+                           << window.size() << " values";
+}
+
+LogicalResult LoadTokenOp::verify() {
+  FailureOr<KernelOp> kernel = expectKernel(*this);
+  if (failed(kernel) || failed(expectWindow(*this, getWindow())))
     return failure();
   int64_t T = windowRows(*kernel), K = kernel->getShapeAttr().getK();
   if (getName() == "q" || getName() == "k")
@@ -160,7 +190,7 @@ LogicalResult AppendOp::verify() {
       return emitOpError() << "expected each field once but got '" << name << "' twice";
     int64_t width = records.getFieldWidth(name, kernel->getShapeAttr().getK(),
                                           kernel->getShapeAttr().getV());
-    if (failed(expectShape(*this, "field '" + name + "'", cast<Mat>(value), 1, width)))
+    if (failed(expectShape(*this, "field '" + name + "'", cast<Mat>(value), windowRows(*kernel), width)))
       return failure();
   }
   // A record with a hole would be read back as garbage.
@@ -173,7 +203,7 @@ LogicalResult AppendOp::verify() {
 
 LogicalResult StoreOutOp::verify() {
   FailureOr<KernelOp> kernel = expectKernel(*this);
-  if (failed(kernel))
+  if (failed(kernel) || failed(expectWindow(*this, getWindow())))
     return failure();
   if (!getIo().isF32() && !getIo().isBF16() && !getIo().isF16())
     return emitOpError() << "expected io dtype f32, bf16 or f16 but got " << getIo();

@@ -89,9 +89,11 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
     Before `derive` it is a request (`of` a layer, a `kind`, an empty body).
     After `fuse` neither `of` nor `kind` exist. Buffers are named: `state`,
     `<field>_ring`, `mixed_qkv`, `a`, `b`, `A_log`, `dt_bias`, `out`,
-    `state_idx`, `ring_idx`, `wp`, `force_flush`; those that the body touches
-    become the kernel's arguments. Rows whose state index is null write zeros to
-    `out` and touch nothing else. `spec` is kept for the checker alone.
+    `state_idx`, `ring_idx`, `query_start_loc`, `accept_len`, `wp`,
+    `force_flush`, `fold_len`; those that the body touches become the kernel's
+    arguments. Rows whose state index is null write zeros to `out` and
+    `fold_len` and touch nothing else. `window` is the most tokens that a row of
+    the kernel set has. `spec` is kept for the checker alone.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Replay_KindAttr>:$kind,
@@ -140,14 +142,35 @@ def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
   let summary = "q, k, v (slices of mixed_qkv), a or b of this row's tokens and head";
   let arguments = (ins StrAttr:$name);
   let results = (outs Replay_Mat:$value);
+def Replay_WindowOp : Replay_Op<"window", [Pure]> {
+  let summary = "This row's tokens: the first of them, and how many, at most the kernel's window";
+  let description = [{
+    first = query_start_loc[row], length = query_start_loc[row + 1] - first,
+    clamped to 0 .. window.
+  }];
+  let results = (outs Index:$first, Index:$length);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+def Replay_LoadRowOp : Replay_Op<"load_row", [Pure]> {
+  let summary = "This row's element of accept_len, fold_len or force_flush, as it stands";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Index:$value);
+  let assemblyFormat = "$name attr-dict";
+  let hasVerifier = 1;
+}
   let assemblyFormat = "$name attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 def Replay_LoadParamOp : Replay_Op<"load_param", [Pure]> {
   let summary = "A per-head parameter: A_log [HV] or dt_bias [HV] / [HV, K]";
-  let arguments = (ins StrAttr:$name);
+  let description = [{
+    Without `window` the row has one token, its own. With it (first, length) the
+    tokens first .. first + length - 1; the rest read as zero.
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Index>:$window);
   let results = (outs Replay_MatF32:$value);
-  let assemblyFormat = "$name attr-dict `:` type($value)";
+  let assemblyFormat = "$name (`window` `(` $window^ `)`)? attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 def Replay_ReplayOp : Replay_Op<"replay", [Pure, AllTypesMatch<["state", "result"]>]> {
@@ -184,16 +207,21 @@ def Replay_StoreStateOp : Replay_Op<"store_state"> {
   let assemblyFormat = "$state `,` $slot attr-dict `:` type($state)";
   let hasVerifier = 1;
 }
-def Replay_AppendOp : Replay_Op<"append"> {
-  let summary = "Writes one record at position wp; each field once per head that owns it";
-  let arguments = (ins Index:$ring, Index:$wp, StrArrayAttr:$fields, Variadic<Replay_MatF32>:$values);
-  let assemblyFormat = "$ring `,` $wp $fields $values attr-dict `:` type($values)";
+def Replay_AppendOp : Replay_Op<"append", [AttrSizedOperandSegments]> {
+  let summary = "Writes a record for each token at positions wp, wp + 1, ...; each field once per head that owns it";
+  let description = [{
+    With `rows` only the first so many; a position past the ring is dropped.
+  }];
+  let arguments = (ins Index:$ring, Index:$wp, StrArrayAttr:$fields, Variadic<Replay_MatF32>:$values,
+      Optional<Index>:$length);
+  let assemblyFormat = "$ring `,` $wp $fields $values (`rows` `(` $length^ `)`)? attr-dict `:` type($values)";
   let hasVerifier = 1;
 }
 def Replay_StoreOutOp : Replay_Op<"store_out"> {
   let summary = "Writes the output rows of this value head, rounded to the io dtype";
-  let arguments = (ins Replay_MatF32:$value, TypeAttr:$io);
-  let assemblyFormat = "$value `as` $io attr-dict `:` type($value)";
+  let description = [{ `window` is that of load_token: only tokens that are there are written. }];
+  let arguments = (ins Replay_MatF32:$value, TypeAttr:$io, Variadic<Index>:$window);
+  let assemblyFormat = "$value `as` $io (`window` `(` $window^ `)`)? attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 def Replay_SetCursorOp : Replay_Op<"set_cursor"> {
@@ -220,6 +248,12 @@ def Replay_RingReadOp : Replay_Op<"ring_read", [Pure]> {
   let arguments = (ins Replay_RecordsType:$records, Replay_MatF32:$w, Variadic<Replay_Mat>:$xs);
   let results = (outs Variadic<Replay_MatF32>:$ys);
   let assemblyFormat = "$records `,` $w `,` $xs attr-dict `:` functional-type(operands, results)";
+def Replay_StoreRowOp : Replay_Op<"store_row"> {
+  let summary = "This row's element of fold_len <- value";
+  let arguments = (ins StrAttr:$name, Index:$value);
+  let assemblyFormat = "$name `,` $value attr-dict";
+  let hasVerifier = 1;
+}
   let hasVerifier = 1;
 }
 def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, SameOperandsAndResultType]> {

@@ -85,6 +85,8 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult LoadOp::verify() {
+  if (getStride() && isa<SmemType>(getSrc().getType()))
+    return emitOpError() << "expected global memory beside a stride but got " << getSrc().getType();
   RankedTensorType type = getResult().getType();
   if (LayoutAttr anchor = getLayoutAttr()) {
     if (type.getEncoding())

@@ -39,17 +39,17 @@ def Tile_WaitOp : Tile_Op<"wait"> {
   let arguments = (ins Tile_TokenType:$token);
   let assemblyFormat = "$token attr-dict";
 }
-def Tile_LoadOp : Tile_Op<"load"> {
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments]> {
   let summary = "Element (i, j) from memory[offset + i * strides[0] + j * strides[1]]; rows at or past `rows` are zero and not touched";
   let description = [{
-    Memory is global (`!llvm.ptr<1>`) or a shared buffer. The innermost register
-    factor of the contiguous dimension becomes one vector access. `layout` is
+    Memory is global (`!llvm.ptr<1>`) or a shared buffer. `stride`, of global
+    memory only, is added to strides[0]. The innermost register factor of the contiguous dimension becomes one vector access. `layout` is
     the anchor that replay-assign-layouts puts into the result type.
   }];
   let arguments = (ins Tile_Memory:$src, I64:$offset, DenseI64ArrayAttr:$strides, Optional<Index>:$rows,
-      OptionalAttr<Tile_LayoutAttr>:$layout);
+      Optional<I64>:$stride, OptionalAttr<Tile_LayoutAttr>:$layout);
   let results = (outs Tile_Tensor:$result);
-  let assemblyFormat = "$src `[` $offset `]` `strides` $strides (`rows` `(` $rows^ `)`)? (`layout` $layout^)? attr-dict `:` type($src) `->` type($result)";
+  let assemblyFormat = "$src `[` $offset `]` `strides` $strides (`stride` `(` $stride^ `)`)? (`rows` `(` $rows^ `)`)? (`layout` $layout^)? attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {

@@ -26,16 +26,21 @@ public:
     kernel.setNullAttr(layer.getNullAttr());
     Region &body = kernel.getBody();
     b.setInsertionPointToStart(body.empty() ? &body.emplaceBlock() : &body.front());
-    row = RowOp::create(b, loc, b.getIndexType(), b.getIndexType(), b.getI1Type());
+    Type index = b.getIndexType();
+    row = RowOp::create(b, loc, index, index, b.getI1Type());
     Kind kind = *kernel.getKind();
+    if (kernel.getWindow())
+      llvm::append_range(window, WindowOp::create(b, loc, index, index)->getResults());
     // A ring of one record is always folded at once: nothing is ever read back.
     bool ringLess = kind == Kind::Packed ||
                     (kind == Kind::Replay && kernel.getRingAttr().getLength() == 1);
     if (kind == Kind::Cursors)
-      return advanceCursor();
+      return window.empty() ? advanceCursor() : commitWindow();
+    if (kind == Kind::Fold)
+      return fold();
     if (ringLess)
       return step();
-    replay(kind == Kind::Replay);
+    replay();
   }
 
 private:
@@ -59,6 +64,49 @@ private:
     SetCursorOp::create(b, loc, row.getRing(), value);
   }
 
+  /// wp <- wp + n, unless the next window might not fit behind that: then the
+  /// ring is to be folded and starts again.
+  void commitWindow() {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, loc, value);
+    };
+    auto loadRow = [&](StringRef name) -> Value { return LoadRowOp::create(b, loc, name); };
+    Value zero = constant(0), accepted = loadRow("accept_len");
+    accepted = arith::MaxSIOp::create(b, loc, accepted, zero);
+    accepted = arith::MinSIOp::create(b, loc, accepted, window[1]);
+    Value total = arith::AddIOp::create(b, loc, loadCursor().getWp(), accepted);
+    // total + window > L
+    Value room = constant(kernel.getRingAttr().getLength() - tokens);
+    Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, total, room);
+    Value forced = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loadRow("force_flush"), zero);
+    Value folds = arith::OrIOp::create(b, loc, full, forced);
+    Value next = arith::SelectOp::create(b, loc, folds, zero, total);
+    Value length = arith::SelectOp::create(b, loc, folds, total, zero);
+    SetCursorOp::create(b, loc, row.getRing(), next);
+    StoreRowOp::create(b, loc, "fold_len", length);
+  }
+
+  /// The committed records go into the checkpoint.
+  void fold() {
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value most = arith::ConstantIndexOp::create(b, loc, kernel.getRingAttr().getLength());
+    Value length = LoadRowOp::create(b, loc, "fold_len");
+    length = arith::MinSIOp::create(b, loc, length, most);
+    Value state = replayed(length);
+    Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, length, zero);
+    auto branch = scf::IfOp::create(b, loc, any, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    StoreStateOp::create(b, loc, state, row.getSlot());
+  }
+
+  /// Checkpoint + the first `valid` records.
+  Value replayed(Value valid) {
+    Value checkpoint = loadState();
+    Value records = LoadRingOp::create(b, loc, RecordsType::get(b.getContext(), kernel.getRingAttr()),
+                                       row.getRing(), valid);
+    return ReplayOp::create(b, loc, checkpoint.getType(), checkpoint, records);
+  }
+
   /// Load, one step, store.
   void step() {
     cloneBody(loadState());
@@ -66,22 +114,18 @@ private:
     StoreStateOp::create(b, loc, mapping.lookup(yield().getState()), row.getSlot());
   }
 
-  /// The state is checkpoint + ring; with `advance` the store becomes an append
-  /// with a flush branch.
-  void replay(bool advance) {
+  /// The state is checkpoint + ring; the store becomes an append, with a flush
+  /// branch where the row is not a window (those are folded by a kernel of their own).
+  void replay() {
     CursorOp cursor = loadCursor();
-    Value checkpoint = loadState();
-    Value records = LoadRingOp::create(b, loc, RecordsType::get(b.getContext(), kernel.getRingAttr()),
-                                       row.getRing(), cursor.getWp());
-    Value state = ReplayOp::create(b, loc, checkpoint.getType(), checkpoint, records);
-    cloneBody(state);
+    cloneBody(replayed(cursor.getWp()));
     storeOut();
-    if (!advance)
-      return;
-    auto branch = scf::IfOp::create(b, loc, cursor.getFlush(), /*withElseRegion=*/true);
-    b.setInsertionPointToStart(branch.thenBlock());
-    StoreStateOp::create(b, loc, mapping.lookup(yield().getState()), row.getSlot());
-    b.setInsertionPointToStart(branch.elseBlock());
+    if (window.empty()) {
+      auto branch = scf::IfOp::create(b, loc, cursor.getFlush(), /*withElseRegion=*/true);
+      b.setInsertionPointToStart(branch.thenBlock());
+      StoreStateOp::create(b, loc, mapping.lookup(yield().getState()), row.getSlot());
+      b.setInsertionPointToStart(branch.elseBlock());
+    }
     auto delta = *layer.getBody().front().getOps<DeltaOp>().begin();
     SmallVector<Attribute> fields;
     SmallVector<Value> values;
@@ -91,7 +135,8 @@ private:
                     : field.getName() == "k" ? delta.getK() : delta.getG();
       values.push_back(mapping.lookup(value));
     }
-    AppendOp::create(b, loc, row.getRing(), cursor.getWp(), b.getArrayAttr(fields), values);
+    AppendOp::create(b, loc, row.getRing(), cursor.getWp(), b.getArrayAttr(fields), values,
+                     window.empty() ? Value() : window[1]);
   }
 
   YieldOp yield() { return cast<YieldOp>(layer.getBody().front().getTerminator()); }
@@ -99,7 +144,7 @@ private:
   void storeOut() {
     Block &block = layer.getBody().front();
     Type io = cast<RankedTensorType>(block.getArgument(1).getType()).getElementType();
-    StoreOutOp::create(b, loc, mapping.lookup(yield().getOutput()), TypeAttr::get(io));
+    StoreOutOp::create(b, loc, mapping.lookup(yield().getOutput()), TypeAttr::get(io), window);
   }
 
   /// `type` with a row for every token.
@@ -113,7 +158,7 @@ private:
     mapping.map(block.getArgument(0), state);
     for (auto [index, name] : llvm::enumerate(ArrayRef<StringRef>{"q", "k", "v", "a", "b"})) {
       Value arg = block.getArgument(index + 1);
-      mapping.map(arg, LoadTokenOp::create(b, loc, widen(arg.getType()), b.getStringAttr(name)));
+      mapping.map(arg, LoadTokenOp::create(b, loc, widen(arg.getType()), b.getStringAttr(name), window));
     }
     for (auto [index, name] : llvm::enumerate(ArrayRef<StringRef>{"A_log", "dt_bias"})) {
       Value arg = block.getArgument(index + 6);
@@ -150,6 +195,7 @@ private:
   Location loc;
   int64_t tokens;
   RowOp row;
+  SmallVector<Value, 2> window; ///< First token and length, where rows are ragged.
   IRMapping mapping;
 };
 

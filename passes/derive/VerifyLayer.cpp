@@ -93,11 +93,15 @@ static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbo
   if (kind != Kind::Cursors && !kernel.getKredAttr())
     return kernel.emitOpError() << "expected kred for kind " << stringifyKind(kind)
                                 << ": it fixes the order of sums over K";
-  if (kind == Kind::Window && !kernel.getWindowAttr())
-    return kernel.emitOpError("expected a window length for kind window");
-  if (kind != Kind::Window && kernel.getWindowAttr())
+  if (kind == Kind::Verify && !kernel.getWindowAttr())
+    return kernel.emitOpError("expected a window length for kind verify");
+  if (kind != Kind::Verify && kind != Kind::Cursors && kernel.getWindowAttr())
     return kernel.emitOpError() << "expected no window length for kind " << stringifyKind(kind)
                                 << " but got " << *kernel.getWindow();
+  if (int64_t window = kernel.getWindow().value_or(0);
+      kernel.getRingAttr() && window > kernel.getRingAttr().getLength())
+    return kernel.emitOpError() << "expected a ring that holds a window of " << window
+                                << " tokens but got one of " << kernel.getRingAttr().getLength();
   return kernel.getRingAttr() ? verifyRing(kernel, layer) : success();
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 /// Position in the chain of loads; what is needed for addresses comes first.
 std::optional<unsigned> loadRank(Operation *op) {
-  if (isa<RowOp>(op))
+  if (isa<RowOp, WindowOp>(op))
     return 0;
-  if (isa<CursorOp>(op))
+  if (isa<CursorOp, LoadRowOp>(op))
     return 1;
   if (isa<LoadTokenOp>(op))
     return 2;

@@ -57,8 +57,8 @@ namespace {
 class Access {
 public:
   Access(Lowering &l, const TileInfo &tile, Value memory, Value offset, ArrayRef<int64_t> strides,
-         Value rows, Value also)
-      : l(l), tile(tile), memory(memory), strides(strides), rows(rows), also(also) {
+         Value rows, Value also, Value rowStride = {})
+      : l(l), tile(tile), memory(memory), strides(strides), rows(rows), also(also), rowStride(rowStride) {
     bool smem = isa<tile::SmemType>(memory.getType());
     pointer = smem ? l.sharedOf(memory) : memory;
     if (!pointer)
@@ -93,7 +93,14 @@ public:
   }
   Value address(int64_t reg) {
     auto [row, col] = tile.coords(reg);
-    return l.byteOffset(base, (row * strides[0] + col * strides[1]) * eltBytes);
+    Value from = base;
+    if (rowStride && row) {
+      Value &known = rowBase[row];
+      if (!known)
+        known = gep(base, arith::MulIOp::create(l.b, rowStride, i64(row)));
+      from = known;
+    }
+    return l.byteOffset(from, (row * strides[0] + col * strides[1]) * eltBytes);
   }
   Value predicate(int64_t reg) {
     auto [row, col] = tile.coords(reg);
@@ -113,6 +120,10 @@ public:
   int64_t width = 1;
 
 private:
+  Value i64(int64_t value) { return arith::ConstantOp::create(l.b, l.b.getI64IntegerAttr(value)); }
+  Value gep(Value from, Value element) {
+    return LLVM::GEPOp::create(l.b, from.getType(), tile.element(), from, ArrayRef<LLVM::GEPArg>{element});
+  }
   void pickWidth(bool smem, Value offset) {
     for (unsigned dim : {1u, 0u}) {
       unsigned other = 1 - dim;
@@ -150,8 +161,11 @@ private:
     bool shared = cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() == 3;
     if (!matchPattern(offset, m_Zero())) {
       Value index = shared ? Value(arith::TruncIOp::create(b, b.getI32Type(), offset)) : offset;
-      base = LLVM::GEPOp::create(b, base.getType(), tile.element(), base, ArrayRef<LLVM::GEPArg>{index});
+      base = gep(base, index);
     }
+    // A stride of the caller is as aligned as the memory.
+    if (rowStride && thread[0])
+      base = gep(base, arith::MulIOp::create(b, rowStride, arith::ExtUIOp::create(b, b.getI64Type(), thread[0])));
     Value part;
     for (unsigned dim : {0u, 1u}) {
       if (!thread[dim] || strides[dim] == 0)
@@ -164,7 +178,7 @@ private:
       return;
     if (!shared)
       part = arith::ExtUIOp::create(b, b.getI64Type(), part);
-    base = LLVM::GEPOp::create(b, base.getType(), tile.element(), base, ArrayRef<LLVM::GEPArg>{part});
+    base = gep(base, part);
   }
   /// Whether register coordinate `coord` of this thread is an element; null when it always is.
   Value insideDim(unsigned dim, int64_t coord) {
@@ -192,7 +206,8 @@ private:
   const TileInfo &tile;
   Value memory;
   ArrayRef<int64_t> strides;
-  Value rows, also, pointer, base;
+  Value rows, also, rowStride, pointer, base;
+  llvm::DenseMap<int64_t, Value> rowBase;
   Value thread[2], room[2];
   llvm::DenseMap<int64_t, Value> inside[2];
   unsigned vectorDim = 1;
@@ -202,7 +217,7 @@ private:
 
 LogicalResult gpulower::lowerLoad(Lowering &l, tile::LoadOp op) {
   TileInfo tile(op.getResult());
-  Access access(l, tile, op.getSrc(), op.getOffset(), op.getStrides(), op.getRows(), {});
+  Access access(l, tile, op.getSrc(), op.getOffset(), op.getStrides(), op.getRows(), {}, op.getStride());
   if (!access.valid())
     return failure();
   SmallVector<Value> regs(tile.numRegs());

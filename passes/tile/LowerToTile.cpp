@@ -25,18 +25,24 @@ LogicalResult Lowering::run() {
   b.setInsertionPointToStart(entry);
   openGrid();
   Block &body = kernel.getBody().front();
-  if (failed(lowerWhere(body, [](Operation &op) { return isa<replay::RowOp>(op); })))
+  if (failed(lowerWhere(body, [](Operation &op) { return isa<replay::RowOp, replay::WindowOp>(op); })))
     return failure();
-  if (llvm::any_of(signature.args, [](const Arg &a) { return a.name == "force_flush"; }))
+  if (llvm::any_of(body.getOps<replay::CursorOp>(),
+                   [](replay::CursorOp op) { return !op.getFlush().use_empty(); }))
     forced = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
                                    scalarLoad("force_flush", b.getI8Type(), row),
                                    arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
   // These need no slot.
   if (failed(lowerWhere(body, [](Operation &op) {
-        return isa<replay::LoadTokenOp, replay::LoadParamOp>(op);
+        return isa<replay::LoadTokenOp, replay::LoadParamOp, replay::LoadRowOp>(op);
       })))
     return failure();
   if (live) {
+    // A row without tokens writes nothing, neither outputs nor records.
+    for (auto out : body.getOps<replay::StoreOutOp>())
+      if (!out.getWindow().empty())
+        live = arith::AndIOp::create(b, live, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                                                                   tokensFrom(out.getWindow(), 0), index(0)));
     auto branch = scf::IfOp::create(b, live, /*withElseRegion=*/true);
     b.setInsertionPointToStart(branch.elseBlock());
     storeZeros();
@@ -47,12 +53,16 @@ LogicalResult Lowering::run() {
   };
   // Gates along K are spread over the block: all of them before any is gathered.
   auto isSpread = [](Operation &op) {
-    if (isa<math::ExpOp>(op) && !op.getOperand(0).getDefiningOp<replay::GateOp>())
+    if (isa<math::ExpOp>(op) &&
+        !isa_and_nonnull<replay::GateOp, replay::CumulateOp>(op.getOperand(0).getDefiningOp()))
       return false;
-    return isa<replay::GateOp, math::ExpOp, replay::RingWeightsOp>(op) &&
+    return isa<replay::GateOp, replay::CumulateOp, math::ExpOp, replay::RingWeightsOp>(op) &&
            cast<ShapedType>(op.getResult(0).getType()).getDimSize(1) > 1;
   };
-  if (failed(lowerWhere(body, isLoad)) || failed(lowerWhere(body, isSpread)) ||
+  if (failed(lowerWhere(body, isLoad)))
+    return failure();
+  stageTokens();
+  if (failed(lowerWhere(body, isSpread)) ||
       failed(lowerWhere(body, [](Operation &) { return true; })))
     return failure();
   b.setInsertionPointToEnd(entry);
@@ -97,10 +107,19 @@ LogicalResult Lowering::lowerIf(scf::IfOp op) {
 
 LogicalResult Lowering::lowerOp(Operation &op) {
   b.setLoc(op.getLoc());
+  if (isWindowed(op))
+    return lowerWindowed(op);
+  return lowerPlain(op);
+}
+
+LogicalResult Lowering::lowerPlain(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](replay::RowOp op) { return lowerRow(op); })
       .Case([&](replay::CursorOp op) { return lowerCursor(op); })
       .Case([&](replay::SetCursorOp op) { return lowerSetCursor(op); })
+      .Case([&](replay::WindowOp op) { return lowerWindow(op); })
+      .Case([&](replay::LoadRowOp op) { return lowerLoadRow(op); })
+      .Case([&](replay::StoreRowOp op) { return lowerStoreRow(op); })
       .Case([&](replay::LoadTokenOp op) { return lowerToken(op); })
       .Case([&](replay::LoadParamOp op) { return lowerParam(op); })
       .Case([&](replay::LoadStateOp op) { return lowerLoadState(op); })
@@ -115,7 +134,6 @@ LogicalResult Lowering::lowerOp(Operation &op) {
       .Case([&](replay::StoreStateOp op) { return lowerStoreState(op); })
       .Case([&](replay::StoreOutOp op) { return lowerStoreOut(op); })
       .Case([&](replay::AppendOp op) { return lowerAppend(op); })
-      .Case([&](replay::CumulateOp op) { return lowerCumulate(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       // Virtual: formed by the reads and stores that need them.
       .Case<replay::ReplayOp, replay::DecayOp, replay::Rank1Op>([](auto) { return success(); })

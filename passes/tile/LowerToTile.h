@@ -10,6 +10,7 @@
 #include "passes/Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace replayssm::lower {
 
@@ -18,6 +19,7 @@ using mlir::Value;
 /// The numbers that addresses and layouts are made of.
 struct Dims {
   int64_t H = 1, HV = 1, K = 1, V = 1;
+  int64_t tokens = 1;                     // of a row, at most
   int64_t lanes = 8, vec = 4;             // #replay.kred
   int64_t bv = 1, bc = 1, warps = 1, unroll = 1; // #replay.tiling
   bool bulk = false;
@@ -76,6 +78,17 @@ struct RingTiles {
   Value foldD, foldK;                 // operands of the fold, in shared memory
 };
 
+/// A row of tokens along K: spread over the block, then in shared memory for all.
+struct StagedTokens {
+  Value tile, smem;
+};
+
+/// Rows of numbers that each are the exponential of a sum of gates.
+struct Decays {
+  llvm::SmallVector<Value> rows; ///< Null where nothing decays.
+  Value smem;                    ///< All rows, where gates run along K.
+};
+
 /// The reads and stores that need `state` in registers, through any updates.
 void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
 
@@ -92,9 +105,11 @@ private:
   mlir::LogicalResult lowerWhere(mlir::Block &block,
                                  llvm::function_ref<bool(mlir::Operation &)> wanted);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
+  mlir::LogicalResult lowerPlain(mlir::Operation &op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerElementwise(mlir::Operation &op);
   void storeZeros();
+  void storeOut(replay::StoreOutOp op, int64_t t, Value out);
 
   // LowerToTileAccess.cpp: the grid, buffers and addresses.
   void openGrid();
@@ -106,13 +121,21 @@ private:
   /// element = outer * <name>_stride + head * headSize + inner.
   Value offset(llvm::StringRef name, Value outer, Value head, int64_t headSize, Value inner = {});
   Value load(Value memory, Value offset, llvm::ArrayRef<int64_t> shape, mlir::Type element,
-             int64_t rowStride, const tile::Layout &layout, Value rows = {});
+             int64_t rowStride, const tile::Layout &layout, Value rows = {},
+             Value tokenStride = {});
   void store(Value value, Value memory, Value offset, int64_t rowStride, Value rows = {},
              Value owner = {}, int64_t colStride = 1);
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
   mlir::LogicalResult lowerRow(replay::RowOp op);
   mlir::LogicalResult lowerCursor(replay::CursorOp op);
   mlir::LogicalResult lowerSetCursor(replay::SetCursorOp op);
+  mlir::LogicalResult lowerWindow(replay::WindowOp op);
+  mlir::LogicalResult lowerLoadRow(replay::LoadRowOp op);
+  mlir::LogicalResult lowerStoreRow(replay::StoreRowOp op);
+  void storeRow(llvm::StringRef name, Value number);
+  /// The row's token t in a buffer, and (null = 1) how many tokens are there from t on.
+  Value tokenAt(mlir::ValueRange window, int64_t t);
+  Value tokensFrom(mlir::ValueRange window, int64_t t);
   mlir::LogicalResult lowerToken(replay::LoadTokenOp op);
   mlir::LogicalResult lowerParam(replay::LoadParamOp op);
   mlir::LogicalResult lowerStoreOut(replay::StoreOutOp op);
@@ -133,7 +156,22 @@ private:
   Value dot(Value a, Value b, int64_t dim, Value acc = {});
   mlir::LogicalResult lowerGate(replay::GateOp op);
   mlir::LogicalResult lowerBeta(replay::BetaOp op);
+
+  // LowerToTileWindow.cpp: several tokens.
+  Value rowOf(Value source, int64_t row, int64_t col = 0);
+  void define(Value source, int64_t row, Value tile);
+  Value form(mlir::Operation *op, int64_t row, int64_t col);
+  bool isWindowed(mlir::Operation &op);
+  mlir::LogicalResult lowerWindowed(mlir::Operation &op);
+  mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
+  void stageTokens();
+  Value staged(Value source);
   mlir::LogicalResult lowerRnorm(replay::RnormOp op);
+  void formDecays(Value gates);
+  mlir::LogicalResult lowerWindowScores(replay::ScoresOp op);
+  Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
+  mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
+  mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
   mlir::LogicalResult lowerScores(replay::ScoresOp op);
   mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
 
@@ -181,6 +219,12 @@ private:
   llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
   llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
   /// What only dominates the region that it was made in.
+  /// Windows: lowered rows; what is formed where it is used; tokens along K; decays.
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> rows;
+  llvm::DenseSet<Value> lazy;
+  llvm::MapVector<Value, StagedTokens> tokenTiles;
+  llvm::DenseMap<Value, llvm::SmallVector<Decays>> decays; ///< Gates -> by level.
+  llvm::DenseMap<Value, Value> scores;                     ///< In shared memory.
   struct Cache {
     llvm::DenseMap<Value, StateTile> checkpoints;
     llvm::DenseMap<Value, Value> states;

@@ -69,9 +69,10 @@ Value Lowering::offset(StringRef name, Value outer, Value head, int64_t headSize
 }
 
 Value Lowering::load(Value memory, Value offset, ArrayRef<int64_t> shape, Type element,
-                     int64_t rowStride, const tile::Layout &layout, Value rows) {
+                     int64_t rowStride, const tile::Layout &layout, Value rows,
+                     Value tokenStride) {
   return tile::LoadOp::create(b, tileType(shape, element), memory, offset,
-                              b.getDenseI64ArrayAttr({rowStride, 1}), rows,
+                              b.getDenseI64ArrayAttr({rowStride, 1}), rows, tokenStride,
                               layout.toAttr(b.getContext()));
 }
 
@@ -127,35 +128,88 @@ LogicalResult Lowering::lowerSetCursor(replay::SetCursorOp op) {
   return success();
 }
 
+void Lowering::storeRow(StringRef name, Value number) {
+  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1),
+                                      b.getI32Type(), arg(name), ValueRange{row});
+  LLVM::StoreOp::create(b, number, pointer);
+}
+
+LogicalResult Lowering::lowerLoadRow(replay::LoadRowOp op) {
+  Type type = op.getName() == "force_flush" ? b.getI8Type() : b.getI32Type();
+  values[op.getValue()] = toIndex(scalarLoad(op.getName(), type, row));
+  return success();
+}
+
+LogicalResult Lowering::lowerStoreRow(replay::StoreRowOp op) {
+  storeRow(op.getName(), arith::IndexCastOp::create(b, b.getI32Type(), values[op.getValue()]));
+  return success();
+}
+
+LogicalResult Lowering::lowerWindow(replay::WindowOp op) {
+  auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
+  Value begin = scalarLoad("query_start_loc", b.getI32Type(), row);
+  Value end = scalarLoad("query_start_loc", b.getI32Type(), arith::AddIOp::create(b, row, i64(1)));
+  Value length = arith::MaxSIOp::create(b, arith::SubIOp::create(b, end, begin), i32(0));
+  length = arith::MinSIOp::create(b, length, i32(dims.tokens));
+  values[op.getFirst()] = arith::ExtSIOp::create(b, b.getI64Type(), begin);
+  values[op.getLength()] = toIndex(length);
+  return success();
+}
+
+Value Lowering::tokenAt(ValueRange window, int64_t t) {
+  Value first = window.empty() ? row : values.lookup(window[0]);
+  return t ? Value(arith::AddIOp::create(b, first, i64(t))) : first;
+}
+
+Value Lowering::tokensFrom(ValueRange window, int64_t t) {
+  return window.empty() ? Value() : rowsFrom(values.lookup(window[1]), t);
+}
+
 //===----------------------------------------------------------------------===//
 // Tokens, parameters, outputs, records
 //===----------------------------------------------------------------------===//
 
+/// Several tokens of a row stand where its window says.
+static LogicalResult expectWindow(Operation *op, bool hasWindow, int64_t count) {
+  if (count == 1 || hasWindow)
+    return success();
+  return op->emitOpError() << "expected the window of " << count << " tokens";
+}
+
 LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
-  int64_t tokens = type.getDimSize(0), width = type.getDimSize(1);
+  int64_t count = type.getDimSize(0), width = type.getDimSize(1);
+  if (failed(expectWindow(op, !op.getWindow().empty(), count)))
+    return failure();
   Type element = type.getElementType();
-  if (tokens != 1)
-    return op.emitOpError() << "expected one token per row but got " << tokens
-                            << "; windows are not lowered yet";
   StringRef name = op.getName();
-  Value result;
   if (name == "q" || name == "k") {
-    int64_t first = name == "k" ? dims.H * dims.K : 0;
-    result = load(arg("mixed_qkv"),
-                  offset("mixed_qkv", row, keyHead, dims.K, first ? i64(first) : Value()),
-                  {1, dims.K}, element, dims.K, layouts.keyRow(1));
-  } else if (name == "v") {
-    Value inner = i64(2 * dims.H * dims.K);
-    if (vOffset)
-      inner = arith::AddIOp::create(b, inner, vOffset);
-    result = load(arg("mixed_qkv"), offset("mixed_qkv", row, head, dims.V, inner), {1, dims.bv},
-                  element, dims.V, layouts.valueRow(1));
-  } else { // a, b
-    result = load(arg(name), offset(name, row, head, width), {1, width}, element, width,
-                  width == 1 ? layouts.scalar() : layouts.spread(1));
+    Value inner = name == "k" ? i64(dims.H * dims.K) : Value();
+    Value at = offset("mixed_qkv", tokenAt(op.getWindow(), 0), keyHead, dims.K, inner);
+    bool several = count > 1; // rows over the threads: these pass through shared memory
+    Value tile = load(arg("mixed_qkv"), at, {count, dims.K}, element, several ? 0 : dims.K,
+                      several ? layouts.keys(count) : layouts.keyRow(1), tokensFrom(op.getWindow(), 0),
+                      several ? arg("mixed_qkv_stride") : Value());
+    if (several)
+      tokenTiles[op.getValue()].tile = tile;
+    else
+      values[op.getValue()] = tile;
+    return success();
   }
-  values[op.getValue()] = result;
+  for (int64_t t = 0; t < count; ++t) {
+    Value token = tokenAt(op.getWindow(), t), there = tokensFrom(op.getWindow(), t), tile;
+    if (name == "v") {
+      Value inner = i64(2 * dims.H * dims.K);
+      if (vOffset)
+        inner = arith::AddIOp::create(b, inner, vOffset);
+      tile = load(arg("mixed_qkv"), offset("mixed_qkv", token, head, dims.V, inner), {1, dims.bv},
+                  element, dims.V, layouts.valueRow(1), there);
+    } else { // a, b
+      tile = load(arg(name), offset(name, token, head, width), {1, width}, element, width,
+                  width == 1 ? layouts.scalar() : layouts.spread(1), there);
+    }
+    define(op.getValue(), t, tile);
+  }
   return success();
 }
 
@@ -169,29 +223,47 @@ LogicalResult Lowering::lowerParam(replay::LoadParamOp op) {
 }
 
 LogicalResult Lowering::lowerStoreOut(replay::StoreOutOp op) {
-  int64_t tokens = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
-  if (tokens != 1)
-    return op.emitOpError() << "expected one token per row but got " << tokens
-                            << "; windows are not lowered yet";
-  Value out = tileOf(op.getValue(), {1, dims.bv});
-  if (!op.getIo().isF32())
-    out = arith::TruncFOp::create(b, tileType({1, dims.bv}, op.getIo()), out);
-  store(out, arg("out"), offset("out", row, head, dims.V, vOffset), dims.V);
+  int64_t count = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
+  if (failed(expectWindow(op, !op.getWindow().empty(), count)))
+    return failure();
+  for (int64_t t = 0; t < count; ++t) {
+    Value out = broadcast(fetch(rowOf(op.getValue(), t)), {1, dims.bv});
+    if (!op.getIo().isF32())
+      out = arith::TruncFOp::create(b, tileType({1, dims.bv}, op.getIo()), out);
+    storeOut(op, t, out);
+  }
   return success();
 }
 
+void Lowering::storeOut(replay::StoreOutOp op, int64_t t, Value out) {
+  store(out, arg("out"), offset("out", tokenAt(op.getWindow(), t), head, dims.V, vOffset), dims.V,
+        tokensFrom(op.getWindow(), t));
+}
+
+/// What a null row writes.
 void Lowering::storeZeros() {
   kernel.getBody().walk([&](replay::StoreOutOp op) {
     b.setLoc(op.getLoc());
     // Loads of no rows: zeros that come with the layout of the output.
     Value zero = load(arg("out"), i64(0), {1, dims.bv}, op.getIo(), dims.V,
                       layouts.valueRow(1), index(0));
-    store(zero, arg("out"), offset("out", row, head, dims.V, vOffset), dims.V);
+    int64_t count = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
+    for (int64_t t = 0; t < count; ++t)
+      storeOut(op, t, zero);
+  });
+  kernel.getBody().walk([&](replay::StoreRowOp op) {
+    b.setLoc(op.getLoc());
+    storeRow(op.getName(), arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
   });
 }
 
 LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
   replay::RingAttr format = kernel.getRingAttr();
+  Value wp = values[op.getWp()], fits;
+  if (op.getLength()) {
+    Value room = arith::SubIOp::create(b, index(format.getLength()), wp);
+    fits = arith::MinSIOp::create(b, values[op.getLength()], room);
+  }
   for (auto [name, value] : llvm::zip_equal(op.getFields().getAsRange<StringAttr>(), op.getValues())) {
     replay::FieldAttr field = format.getField(name);
     bool alongV = field.getDim() == replay::FieldDim::V;
@@ -200,11 +272,18 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
     Value owner = field.getHead() == replay::Head::Key ? ownsKeyHead : Value();
     if (!alongV && ownsTile)
       owner = owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
-    Value position = arith::IndexCastOp::create(b, b.getI64Type(), values[op.getWp()]);
+    Value position = arith::IndexCastOp::create(b, b.getI64Type(), wp);
     Value at = arith::AddIOp::create(b, fieldOffset(values[op.getRing()], format, field),
                                      arith::MulIOp::create(b, position, i64(width)));
-    store(tileOf(value, {1, alongV ? dims.bv : width}), arg((name.getValue() + "_ring").str()), at,
-          width, {}, owner);
+    int64_t count = cast<ShapedType>(value.getType()).getDimSize(0);
+    if (failed(expectWindow(op, fits != nullptr, count)))
+      return failure();
+    for (int64_t t = 0; t < count; ++t) {
+      Value here = t ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
+      store(broadcast(fetch(rowOf(value, t)), {1, alongV ? dims.bv : width}),
+            arg((name.getValue() + "_ring").str()), here, width, fits ? rowsFrom(fits, t) : Value(),
+            owner);
+    }
   }
   return success();
 }

@@ -151,34 +151,48 @@ Value Lowering::weightedKeys(RingTiles &ring, int64_t pass) {
 
 LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
   RingTiles &ring = cache.rings[op.getRecords()];
-  int64_t length = ring.format.getLength(), reads = op.getXs().size();
+  int64_t length = ring.format.getLength();
   formWeights(ring);
   if (values.lookup(op.getW()) != ring.w)
     return op.emitOpError() << "expected the weights of the records that it reads";
   loadValues(ring);
   loadKeys(ring, 0);
+  struct Read {
+    Value x, y;
+    int64_t row;
+  };
+  SmallVector<Read> reads;
+  for (auto [x, y] : llvm::zip_equal(op.getXs(), op.getYs()))
+    for (int64_t t = 0, count = cast<ShapedType>(x.getType()).getDimSize(0); t < count; ++t)
+      reads.push_back({x, y, t});
+  auto operand = [&](const Read &read) {
+    return f32(broadcast(fetch(rowOf(read.x, read.row)), {1, dims.K}));
+  };
+  // Those of a window are too many to keep in registers.
   SmallVector<Value> xs;
-  for (Value x : op.getXs())
-    xs.push_back(f32(tileOf(x, {1, dims.K})));
+  if (dims.tokens == 1)
+    llvm::append_range(xs, llvm::map_range(reads, operand));
 
   // Scores of every record, through shared memory from the rows' owners to all.
   std::optional<Value> guard = foldCondition(op.getRecords(), op->getBlock());
-  Value scores = alloc(reads, length, b.getF32Type());
+  Value scores = alloc(reads.size(), length, b.getF32Type());
   for (int64_t pass = 0; pass * dims.bc < length; ++pass) {
     Value keys = weightedKeys(ring, pass);
-    for (auto [i, x] : llvm::enumerate(xs))
+    for (auto [i, read] : llvm::enumerate(reads)) {
+      Value x = xs.empty() ? operand(read) : xs[i];
       store(dot(keys, x, 1), scores, i64(i * length + pass * dims.bc), 1);
+    }
     if (guard)
       stageKeys(ring, pass, keys, *guard);
   }
   if (guard)
     stageValues(ring, *guard);
-  for (auto [i, y] : llvm::enumerate(op.getYs())) {
+  for (auto [i, read] : llvm::enumerate(reads)) {
     Value score = load(scores, i64(i * length), {length, 1}, b.getF32Type(), 1,
                        layouts.ringScalars(length));
     if (gateDim(ring.format, dims) == 1)
       score = mul(ring.w, score);
-    values[y] = dot(score, ring.d, 0);
+    define(read.y, read.row, dot(score, ring.d, 0));
   }
   return success();
 }

@@ -20,6 +20,7 @@ Dims Dims::of(replay::KernelOp kernel) {
     dims.K = shape.getK();
     dims.V = dims.bv = shape.getV();
   }
+  dims.tokens = static_cast<int64_t>(kernel.getWindow().value_or(1));
   if (replay::KredAttr kred = kernel.getKredAttr()) {
     dims.lanes = kred.getLanes();
     dims.vec = kred.getVec();
@@ -124,6 +125,15 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       used["wp"] = i32;
       if (!cursor.getFlush().use_empty())
         used["force_flush"] = i8;
+    } else if (isa<replay::WindowOp>(op)) {
+      perHead = false;
+      used["query_start_loc"] = i32;
+    } else if (auto load = dyn_cast<replay::LoadRowOp>(op)) {
+      perHead = false;
+      used[load.getName()] = load.getName() == "force_flush" ? i8 : i32;
+    } else if (auto store = dyn_cast<replay::StoreRowOp>(op)) {
+      perHead = false;
+      used[store.getName()] = i32;
     } else if (isa<replay::SetCursorOp>(op)) {
       perHead = false;
       used["wp"] = i32;
@@ -156,7 +166,8 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
                                        "may still read the cursor";
 
   SmallVector<std::pair<std::string, bool>> table = {
-      {"state_idx", false}, {"ring_idx", false}, {"wp", false}, {"force_flush", false},
+      {"state_idx", false}, {"ring_idx", false}, {"query_start_loc", false},
+      {"accept_len", false}, {"wp", false}, {"force_flush", false}, {"fold_len", false},
       {"state", true}};
   if (ring)
     for (replay::FieldAttr field : ring.getFields())

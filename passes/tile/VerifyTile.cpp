@@ -158,8 +158,9 @@ static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
     for (Block &block : region)
       if (failed(verifyTiles(op, block.getArguments())))
         return failure();
-  auto memory = [&](Operation *op, Value offset, Value rows, Value owner) {
-    return success(succeeded(verifyUniform(op, "the offset", offset, uniformity)) &&
+  auto memory = [&](Operation *op, Value offset, Value rows, Value owner, Value stride = {}) {
+    return success(succeeded(verifyUniform(op, "'stride'", stride, uniformity)) &&
+                   succeeded(verifyUniform(op, "the offset", offset, uniformity)) &&
                    succeeded(verifyUniform(op, "'rows'", rows, uniformity)) &&
                    succeeded(verifyUniform(op, "'owner'", owner, uniformity)));
   };
@@ -169,7 +170,7 @@ static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
           return success();
         return op.emitOpError() << "expected a planned offset (replay-plan-shared sets it)";
       })
-      .Case([&](LoadOp op) { return memory(op, op.getOffset(), op.getRows(), {}); })
+      .Case([&](LoadOp op) { return memory(op, op.getOffset(), op.getRows(), {}, op.getStride()); })
       .Case([&](StoreOp op) { return memory(op, op.getOffset(), op.getRows(), op.getOwner()); })
       .Case([&](CopyOp op) {
         return success(succeeded(verifyCopy(op)) &&

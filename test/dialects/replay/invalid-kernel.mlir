@@ -1,6 +1,6 @@
 // RUN: replayssm-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{expected kind packed, replay, cursors or window beside 'of'}}
+// expected-error @below {{expected kind packed, replay, cursors, verify or fold beside 'of'}}
 replay.kernel @kernel_kind of @x {}
 
 // -----
@@ -11,7 +11,7 @@ replay.kernel @kernel_of kind packed {}
 // -----
 
 // expected-error @below {{expected a window >= 1 but got 0}}
-replay.kernel @kernel_window of @x kind window window 0 {}
+replay.kernel @kernel_window of @x kind verify window 0 {}
 
 // -----
 
@@ -282,4 +282,34 @@ replay.kernel @store_out_shape shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kre
   %dt = replay.load_param "dt_bias" : tensor<1x16xf32>
   // expected-error @below {{expected the output to be 1x8 but got 1x16}}
   replay.store_out %dt as bf16 : tensor<1x16xf32>
+}
+
+// -----
+
+replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  // expected-error @below {{expected a replay.kernel with a window around it}}
+  %first, %length = replay.window
+}
+
+// -----
+
+replay.kernel @load_row shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+  // expected-error @below {{expected accept_len, fold_len or force_flush but got 'wp'}}
+  %n = replay.load_row "wp"
+}
+
+// -----
+
+replay.kernel @store_row shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+  %n = replay.load_row "fold_len"
+  // expected-error @below {{expected fold_len but got 'accept_len'}}
+  replay.store_row "accept_len", %n
+}
+
+// -----
+
+replay.kernel @token_window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
+  %first, %length = replay.window
+  // expected-error @below {{expected the first token and the length as a window but got 1 values}}
+  %x = replay.load_token "q" window(%first) : tensor<2x16xbf16>
 }

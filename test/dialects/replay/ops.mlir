@@ -25,10 +25,10 @@ replay.layer @gdn <H = 2, HV = 4, K = 16, V = 8> null le0 {
 
 // Requests: an empty body, a kind and a layer.
 // CHECK: replay.kernel @packed of @gdn kind packed kred <lanes = 4, vec = 4> {
-// CHECK: replay.kernel @window of @gdn kind window ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 3 kred <lanes = 4, vec = 4> tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2> attributes {spec = "x"} {
+// CHECK: replay.kernel @verify of @gdn kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 3 kred <lanes = 4, vec = 4> tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2> attributes {spec = "x"} {
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
 replay.kernel @packed of @gdn kind packed kred <lanes = 4, vec = 4> {}
-replay.kernel @window of @gdn kind window ring #ring window 3 kred <lanes = 4, vec = 4>
+replay.kernel @verify of @gdn kind verify ring #ring window 3 kred <lanes = 4, vec = 4>
     tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2> attributes {spec = "x"} {}
 
 // -----
@@ -106,4 +106,26 @@ replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kre
   %D = replay.ut_solve %P, %y, %v, %p : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x8xbf16>, tensor<3x1xf32>) -> tensor<3x8xf32>
   %o = replay.apply_scores %P, %D : (tensor<3x3xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   replay.store_out %o as bf16 : tensor<3x8xf32>
+}
+
+// -----
+
+// A ragged window, its records and what rows say of it.
+// CHECK-LABEL: replay.kernel @ragged
+// CHECK: %[[FIRST:.*]], %[[LENGTH:.*]] = replay.window
+// CHECK: %[[N:.*]] = replay.load_row "accept_len"
+// CHECK: replay.load_token "v" window(%[[FIRST]], %[[LENGTH]]) : tensor<3x8xf32>
+// CHECK: replay.append %{{.*}}, %{{.*}} ["d"] %{{.*}} rows(%[[LENGTH]]) : tensor<3x8xf32>
+// CHECK: replay.store_out %{{.*}} as bf16 window(%[[FIRST]], %[[LENGTH]]) : tensor<3x8xf32>
+// CHECK: replay.store_row "fold_len", %[[N]]
+#d = #replay.ring<4, [<"d", f32, value, V>]>
+replay.kernel @ragged shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #d window 3 {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %wp, %flush = replay.cursor %ring wrap(4)
+  %n = replay.load_row "accept_len"
+  %v = replay.load_token "v" window(%first, %length) : tensor<3x8xf32>
+  replay.append %ring, %wp ["d"] %v rows(%length) : tensor<3x8xf32>
+  replay.store_out %v as bf16 window(%first, %length) : tensor<3x8xf32>
+  replay.store_row "fold_len", %n
 }

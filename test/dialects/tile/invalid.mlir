@@ -450,3 +450,15 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A stride of the caller is that of a buffer in global memory.
+gpu.module @m {
+  gpu.func @f(%off: i64, %stride: i64) {
+    %s = tile.alloc : <4, 8, f32>
+    // expected-error @+1 {{'tile.load' op expected global memory beside a stride but got '!tile.smem<4, 8, f32>'}}
+    %x = tile.load %s[%off] strides [0, 1] stride(%stride) : !tile.smem<4, 8, f32> -> tensor<4x8xf32>
+    gpu.return
+  }
+}

@@ -24,6 +24,8 @@ gpu.module @memory_ops {
         : !tile.smem<16, 128, f32> -> tensor<16x128xf32>
     // CHECK: tile.load %[[P]][%[[OFF]]] strides [128, 1] rows(%[[N]]) : !llvm.ptr<1> -> tensor<64x128xbf16, #{{.*}}>
     %y = tile.load %p[%off] strides [128, 1] rows(%n) : !llvm.ptr<1> -> tensor<64x128xbf16, #rows>
+    // CHECK: tile.load %[[P]][%[[OFF]]] strides [0, 1] stride(%[[OFF]]) rows(%[[N]]) : !llvm.ptr<1> -> tensor<64x128xbf16, #{{.*}}>
+    %t2 = tile.load %p[%off] strides [0, 1] stride(%off) rows(%n) : !llvm.ptr<1> -> tensor<64x128xbf16, #rows>
     // CHECK: tile.store %[[X]], %[[P]][%[[OFF]]] strides [128, 1] rows(%[[N]]) owner(%[[OWNS]]) : tensor<16x128xf32>, !llvm.ptr<1>
     tile.store %x, %p[%off] strides [128, 1] rows(%n) owner(%owns) : tensor<16x128xf32>, !llvm.ptr<1>
     // CHECK: tile.barrier

@@ -18,6 +18,6 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
-replay.kernel @window of @layer kind window
+replay.kernel @window of @layer kind verify
     ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2
     kred <lanes = 4, vec = 4> {}

@@ -44,16 +44,46 @@
 // CHECK-NEXT: replay.set_cursor %[[RING]], %[[VALUE]]
 // CHECK-NEXT: }
 
-// A window: the same body on T rows; parameters keep one.
-// CHECK-LABEL: replay.kernel @window3_gdn of @gdn kind window
-// CHECK: replay.load_token "q" : tensor<3x16xbf16>
-// CHECK: replay.load_token "b" : tensor<3x1xbf16>
+// A window: the same body on T rows, as many as there are; parameters keep one.
+// CHECK-LABEL: replay.kernel @verify3_gdn of @gdn kind verify
+// CHECK: %{{.*}}, %[[RING:.*]], %{{.*}} = replay.row
+// CHECK: %[[FIRST:.*]], %[[LENGTH:.*]] = replay.window
+// CHECK: %[[WP:.*]], %{{.*}} = replay.cursor
+// CHECK: replay.load_token "q" window(%[[FIRST]], %[[LENGTH]]) : tensor<3x16xbf16>
+// CHECK: replay.load_token "b" window(%[[FIRST]], %[[LENGTH]]) : tensor<3x1xbf16>
 // CHECK: replay.load_param "dt_bias" : tensor<1x1xf32>
 // CHECK: replay.gate {{.*}} : (tensor<3x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<3x1xf32>
 // CHECK: replay.l2norm {{.*}} : (tensor<3x16xbf16>) -> tensor<3x16xf32>
 // CHECK: replay.delta {{.*}} -> (!replay.state<8, 16, f32>, tensor<3x8xf32>, tensor<3x8xf32>)
-// CHECK: replay.store_out %{{.*}} as bf16 : tensor<3x8xf32>
+// CHECK: replay.store_out %{{.*}} as bf16 window(%[[FIRST]], %[[LENGTH]]) : tensor<3x8xf32>
+// CHECK-NEXT: replay.append %[[RING]], %[[WP]] ["d", "k", "g"] %{{.*}}, %{{.*}}, %{{.*}} rows(%[[LENGTH]]) : tensor<3x8xf32>, tensor<3x16xf32>, tensor<3x1xf32>
 // CHECK-NEXT: }
+
+// The committed records go into the checkpoint.
+// CHECK-LABEL: replay.kernel @fold_gdn of @gdn kind fold
+// CHECK: %[[N:.*]] = replay.load_row "fold_len"
+// CHECK: %[[ROOM:.*]] = arith.minsi %[[N]], %{{.*}} : index
+// CHECK: replay.load_ring %{{.*}} valid(%[[ROOM]])
+// CHECK: %[[S:.*]] = replay.replay
+// CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[ROOM]], %{{.*}} : index
+// CHECK: scf.if %[[ANY]] {
+// CHECK-NEXT: replay.store_state %[[S]],
+
+// Cursors of a window: accepted tokens count, and whoever has no room for another window folds.
+// CHECK-LABEL: replay.kernel @commit_gdn of @gdn kind cursors
+// CHECK: %[[ACCEPTED:.*]] = replay.load_row "accept_len"
+// CHECK: %[[N0:.*]] = arith.maxsi %[[ACCEPTED]], %{{.*}} : index
+// CHECK: %[[N:.*]] = arith.minsi %[[N0]], %{{.*}} : index
+// CHECK: %[[TOTAL:.*]] = arith.addi %{{.*}}, %[[N]] : index
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: %[[FULL:.*]] = arith.cmpi sgt, %[[TOTAL]], %[[TWO]] : index
+// CHECK: %[[FORCE:.*]] = replay.load_row "force_flush"
+// CHECK: %[[FORCED:.*]] = arith.cmpi ne, %[[FORCE]], %{{.*}} : index
+// CHECK: %[[FOLDS:.*]] = arith.ori %[[FULL]], %[[FORCED]] : i1
+// CHECK: %[[NEXT:.*]] = arith.select %[[FOLDS]], %{{.*}}, %[[TOTAL]] : index
+// CHECK: %[[LENGTH:.*]] = arith.select %[[FOLDS]], %[[TOTAL]], %{{.*}} : index
+// CHECK-NEXT: replay.set_cursor %{{.*}}, %[[NEXT]]
+// CHECK-NEXT: replay.store_row "fold_len", %[[LENGTH]]
 
 // KDA differs in the width of the gate and of its record.
 // CHECK-LABEL: replay.kernel @replay_kda of @kda kind replay shape <H = 4, HV = 4, K = 16, V = 8> null le0

@@ -31,7 +31,7 @@
 // CHECK: replay.store_state %[[NEXT]]
 
 // A window: reads of the base state, scores of its tokens, a triangular solve.
-// CHECK-LABEL: replay.kernel @window2_gdn
+// CHECK-LABEL: replay.kernel @verify2_gdn
 // CHECK: %[[R0:.*]] = replay.replay
 // CHECK: %[[G:.*]] = replay.gate
 // CHECK: %[[SUM:.*]] = replay.cumulate %[[G]] : tensor<2x1xf32>
@@ -49,7 +49,7 @@
 // CHECK: replay.store_out %[[O]]
 
 // The definition of the window: T steps on slices of its rows.
-// UNROLL-LABEL: replay.kernel @window2_gdn
+// UNROLL-LABEL: replay.kernel @verify2_gdn
 // UNROLL-NOT: replay.ut_solve
 // UNROLL: %[[R0:.*]] = replay.replay
 // UNROLL: %[[SD0:.*]] = replay.decay %[[R0]],

@@ -70,7 +70,7 @@
 // CHECK-NEXT: }
 
 // A window keeps the form of the single token: (norm * exp(G)) fma(tot, S0 x, ring x).
-// CHECK-LABEL: replay.kernel @window3_gdn
+// CHECK-LABEL: replay.kernel @verify3_gdn
 // CHECK: %[[RQ:.*]] = replay.rnorm l2_rsqrt({{.*}}scale
 // CHECK: %[[RK:.*]] = replay.rnorm
 // CHECK: %[[E:.*]] = math.exp %{{.*}} : tensor<3x1xf32>

@@ -1,5 +1,5 @@
 // Whatever stage it is at, a kernel computes the recurrence (double precision, records that
-// decay, every wp, forced flushes; windows on checkpoint + ring).
+// decay, every wp, forced flushes; ragged windows on checkpoint + ring).
 
 // RUN: replayssm-opt %S/Inputs/layers.mlir -replay-verify-layer -replay-derive-kernels -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
 // RUN: replayssm-opt %S/Inputs/layers.mlir -replay-derive-kernels -replay-expand-delta -mlir-print-op-generic | %python %S/Inputs/evaluate.py | FileCheck %s
@@ -13,13 +13,17 @@
 // CHECK-NEXT: replay_gdn: agrees, 8 runs
 // CHECK-NEXT: replay1_gdn: agrees, 1 runs
 // CHECK-NEXT: cursors_gdn: agrees, 8 runs
-// CHECK-NEXT: window1_gdn: agrees, 8 runs
-// CHECK-NEXT: window2_gdn: agrees, 8 runs
-// CHECK-NEXT: window3_gdn: agrees, 8 runs
+// CHECK-NEXT: verify1_gdn: agrees, 16 runs
+// CHECK-NEXT: verify2_gdn: agrees, 24 runs
+// CHECK-NEXT: verify3_gdn: agrees, 32 runs
+// CHECK-NEXT: fold_gdn: agrees, 8 runs
+// CHECK-NEXT: commit_gdn: agrees, 24 runs
 // CHECK-NEXT: packed_kda: agrees, 1 runs
 // CHECK-NEXT: replay_kda: agrees, 8 runs
 // CHECK-NEXT: replay1_kda: agrees, 1 runs
 // CHECK-NEXT: cursors_kda: agrees, 8 runs
-// CHECK-NEXT: window1_kda: agrees, 8 runs
-// CHECK-NEXT: window2_kda: agrees, 8 runs
-// CHECK-NEXT: window3_kda: agrees, 8 runs
+// CHECK-NEXT: verify1_kda: agrees, 16 runs
+// CHECK-NEXT: verify2_kda: agrees, 24 runs
+// CHECK-NEXT: verify3_kda: agrees, 32 runs
+// CHECK-NEXT: fold_kda: agrees, 8 runs
+// CHECK-NEXT: commit_kda: agrees, 24 runs

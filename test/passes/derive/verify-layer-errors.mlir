@@ -169,8 +169,8 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
-// expected-error @below {{expected a ring for kind window}}
-replay.kernel @ring of @layer kind window kred <lanes = 4, vec = 4> {}
+// expected-error @below {{expected a ring for kind verify}}
+replay.kernel @ring of @layer kind verify kred <lanes = 4, vec = 4> {}
 
 // -----
 
@@ -197,8 +197,8 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
-// expected-error @below {{expected a window length for kind window}}
-replay.kernel @window of @layer kind window ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+// expected-error @below {{expected a window length for kind verify}}
+replay.kernel @window of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
 
 // -----
 
@@ -213,6 +213,20 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
 }
 // expected-error @below {{expected no window length for kind replay but got 2}}
 replay.kernel @window of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a ring that holds a window of 5 tokens but got one of 4}}
+replay.kernel @window of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 5 kred <lanes = 4, vec = 4> {}
 
 // -----
 

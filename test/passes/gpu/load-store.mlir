@@ -129,3 +129,27 @@ gpu.module @m {
   gpu.return
   }
 }
+
+// -----
+
+// Rows at a stride of the caller: the thread's rows in its base, one more address for each other register row.
+// CHECK-LABEL: gpu.func @tokens
+// CHECK-SAME: (%[[X:.*]]: !llvm.ptr<1>, %[[OFF:.*]]: i64, %[[STRIDE:.*]]: i64)
+// CHECK: %[[BASE:.*]] = llvm.getelementptr %[[X]][%[[OFF]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16
+// CHECK: %[[MINE:.*]] = arith.muli %[[STRIDE]], %{{.*}} : i64
+// CHECK: %[[ROW:.*]] = llvm.getelementptr %[[BASE]][%[[MINE]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16
+// CHECK: %[[COL:.*]] = llvm.getelementptr %[[ROW]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16
+// CHECK: llvm.call @rssm.ld.global.v8bf16(%[[COL]]
+// CHECK: %[[FOUR:.*]] = arith.constant 4 : i64
+// CHECK: %[[NEXT:.*]] = arith.muli %[[STRIDE]], %[[FOUR]] : i64
+// CHECK: %[[LAST:.*]] = llvm.getelementptr %[[COL]][%[[NEXT]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, bf16
+// CHECK: llvm.call @rssm.ld.global.v8bf16(%[[LAST]]
+gpu.module @m {
+  gpu.func @tokens(%mixed_qkv: !llvm.ptr<1>, %off: i64, %stride: i64) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>,
+                  replay.manifest = {args = [["mixed_qkv", "pointer", "bf16"]]}} {
+  %t = tile.load %mixed_qkv[%off] strides [0, 1] stride(%stride) : !llvm.ptr<1> -> tensor<8x64xbf16, #tile.layout<[r2:8, l4:8], [l8:1, r8:1]>>
+  tile.store %t, %mixed_qkv[%off] strides [64, 1] : tensor<8x64xbf16, #tile.layout<[r2:8, l4:8], [l8:1, r8:1]>>, !llvm.ptr<1>
+  gpu.return
+  }
+}

@@ -12,7 +12,7 @@ replay.kernel @no_tiling shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <la
 
 replay.kernel @two_tokens shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
-  // expected-error @below {{expected one token per row but got 2; windows are not lowered yet}}
+  // expected-error @below {{expected the window of 2 tokens}}
   %v = replay.load_token "v" : tensor<2x32xf32>
 }
 
@@ -60,21 +60,35 @@ replay.kernel @other_weights shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring
 
 // -----
 
-replay.kernel @gated shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+replay.kernel @plain_scores shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
-  %q = replay.load_token "q" : tensor<1x32xf32>
-  %g = replay.load_param "A_log" : tensor<1x1xf32>
-  // expected-error @below {{expected no gates; windows are not lowered yet}}
-  %p = replay.scores %q, %q gated %g : (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %q = replay.load_token "q" window(%first, %length) : tensor<2x32xf32>
+  // expected-error @below {{expected gates between 2 tokens}}
+  %p = replay.scores %q, %q : (tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
 }
 
 // -----
 
-replay.kernel @window shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+replay.kernel @slice shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
-  %g = arith.constant dense<1.0> : tensor<2x1xf32>
-  // expected-error @below {{expected one token; windows are not lowered yet}}
-  %c = replay.cumulate %g : tensor<2x1xf32>
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  // expected-error @below {{has no tile form for several tokens}}
+  %v0 = tensor.extract_slice %v[0, 0] [1, 32] [1, 1] : tensor<2x32xf32> to tensor<1x32xf32>
+}
+
+// -----
+
+replay.kernel @store_out shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  // expected-error @below {{expected the window of 2 tokens}}
+  replay.store_out %v as f32 : tensor<2x32xf32>
 }
 
 // -----

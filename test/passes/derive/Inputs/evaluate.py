@@ -1,7 +1,7 @@
 """Runs replay kernels in double precision and compares them with the recurrence.
 
 Reads a module in generic form from stdin. What a kernel must do follows from
-its name: packed*, replay* (with and without flush), window*, cursors*. The
+its name: packed*, replay* (with and without flush), verify*, fold*, cursors*, commit*. The
 kernel's ops may be those of any stage from derive-kernels to erase-kind.
 """
 import math
@@ -127,7 +127,7 @@ def ut_solve(p, y, v, beta):
 class Memory:
     """One row: state slot, ring slot and the inputs of its tokens."""
 
-    def __init__(self, rng, gate_dim, tokens, wp, force):
+    def __init__(self, rng, gate_dim, tokens, wp, force, length):
         mat = lambda r, c: [[rng.gauss(0, 1) for _ in range(c)] for _ in range(r)]
         unit = lambda: [e / 4 for e in mat(1, K)[0]]
         self.state = mat(V, K)
@@ -136,8 +136,10 @@ class Memory:
         self.tokens = {"q": mat(tokens, K), "k": mat(tokens, K), "v": mat(tokens, V),
                        "a": mat(tokens, gate_dim), "b": mat(tokens, 1)}
         self.params = {"A_log": mat(1, 1), "dt_bias": mat(1, gate_dim)}
-        self.wp, self.force = wp, force
-        self.out = self.stored = self.appended = self.cursor = None
+        self.wp, self.force, self.length = wp, force, length
+        self.rows = {"accept_len": length + 1 if force else length - 1, "force_flush": int(force),
+                     "fold_len": wp}
+        self.out = self.stored = self.appended = self.cursor = self.fold = None
 
 
 OP = re.compile(r'^(?:(?P<res>%[\w:, %]+) = )?"(?P<name>[\w.]+)"\((?P<args>[^)]*)\)(?P<rest>.*)$')
@@ -212,8 +214,18 @@ def evaluate(name, x, rest, m):
     if name == "replay.load_ring":
         assert x == [7, m.wp]
         return m.records
+    if name == "replay.window":
+        return 11, m.length
+    if name == "replay.load_row":
+        return m.rows[text(rest, "name")]
+    if name == "replay.store_row":
+        assert text(rest, "name") == "fold_len"
+        m.fold = x[0]
+        return None
     if name == "replay.load_token":
-        return m.tokens[text(rest, "name")]
+        assert x in ([], [11, m.length])
+        rows = m.tokens[text(rest, "name")]
+        return [row if i < m.length else [0.0] * len(row) for i, row in enumerate(rows)]
     if name == "replay.load_param":
         return m.params[text(rest, "name")]
     if name == "replay.store_state":
@@ -221,12 +233,13 @@ def evaluate(name, x, rest, m):
         m.stored = x[0]
         return None
     if name == "replay.store_out":
+        assert x[1:] in ([], [11, m.length])
         m.out = x[0]
         return None
     if name == "replay.append":
         fields = re.findall(r'"(\w+)"', re.search(r"fields = \[([^\]]*)\]", rest)[1])
         assert x[:2] == [7, m.wp]
-        m.appended = {f: value[0] for f, value in zip(fields, x[2:])}
+        m.appended = {f: value for f, value in zip(fields, x[2:])}
         return None
     if name == "replay.set_cursor":
         assert x[0] == 7
@@ -276,7 +289,10 @@ def evaluate(name, x, rest, m):
         "arith.subf": lambda a, b: zip_with(lambda p, q: p - q, a, b),
         "math.fma": lambda a, b, c: zip_with(lambda p, q, r: p * q + r, a, b, c),
         "math.exp": lambda a: [[math.exp(e) for e in row] for row in a],
-        "arith.addi": lambda a, b: a + b, "arith.select": lambda c, a, b: a if c else b,
+        "arith.addi": lambda a, b: a + b, "arith.minsi": min, "arith.maxsi": max,
+        "arith.ori": lambda a, b: a or b,
+        "arith.cmpi": lambda a, b: a != b if "predicate = 1 " in rest else a > b,
+        "arith.select": lambda c, a, b: a if c else b,
     }
     return simple[name](*x)
 
@@ -286,28 +302,37 @@ def distance(x, y):
     return max(abs(a - b) for r, s in zip(x, y) for a, b in zip(r, s))
 
 
-def check(name, ops, gate_dim, tokens, ring, wp, force, rng):
+def check(name, ops, gate_dim, tokens, ring, wp, force, length, rng):
     """The largest difference from the recurrence; asserts what is touched."""
-    m = Memory(rng, gate_dim, tokens, wp, force)
+    m = Memory(rng, gate_dim, tokens, wp, force, length)
     run(ops, m, {})
-    if name.startswith("cursors"):
-        assert m.cursor == (0 if force or wp >= L - 1 else wp + 1), m.cursor
+    if name.startswith(("cursors", "commit")):
         assert m.out is None and m.stored is None and m.appended is None
+        if name.startswith("cursors"):
+            assert m.cursor == (0 if force or wp >= L - 1 else wp + 1), m.cursor
+            return 0.0
+        total = wp + min(max(m.rows["accept_len"], 0), length)
+        folds = force or total + tokens > L
+        assert (m.cursor, m.fold) == ((0, total) if folds else (total, 0)), (m.cursor, m.fold)
         return 0.0
+    assert m.cursor is None
+    if name.startswith("fold"):
+        assert m.out is None and m.appended is None and (m.stored is not None) == (wp > 0)
+        return distance(m.stored, replay(m.state, m.records)) if wp else 0.0
     scale = lambda x, s: zip_with(lambda a, b: a * b, x, broadcast(norm(x, EPS, s), *shape(x)))
     q, k = scale(m.tokens["q"], SCALE), scale(m.tokens["k"], 1.0)
     g, beta = gate(m.tokens["a"], **{"a_log": m.params["A_log"], "dt": m.params["dt_bias"]}), sigmoid(m.tokens["b"])
     state, o, d = delta(replay(m.state, m.records), q, k, m.tokens["v"], g, beta)
-    error = distance(m.out, o)
-    assert m.cursor is None
-    stores = not ring or (not name.startswith("window") and (force or wp >= L - 1))
+    error = distance(m.out[:length], o[:length]) if length else 0.0
+    verifies = name.startswith("verify")
+    stores = not ring or (not verifies and (force or wp >= L - 1))
     assert (m.stored is not None) == stores, "stored"
-    assert (m.appended is not None) == (name.startswith("replay") and ring and not stores), "appended"
+    assert (m.appended is not None) == (ring and not stores), "appended"
     if m.stored is not None:
         error = max(error, distance(m.stored, state))
-    if m.appended is not None:
+    if m.appended is not None and length:
         for field, value in (("d", d), ("k", k), ("g", g)):
-            error = max(error, distance([m.appended[field]], value))
+            error = max(error, distance(m.appended[field][:length], value[:length]))
     return error
 
 
@@ -320,12 +345,14 @@ def main():
         gate_dim = K if "_kda" in name else 1
         window = re.search(r"window = (\d+) : i64", rest)
         tokens = int(window[1]) if window else 1
-        ring = any(op[1] == "replay.cursor" for op in ops)
+        ring = any(op[1] in ("replay.cursor", "replay.load_ring") for op in ops)
+        ragged = any(op[1] == "replay.window" for op in ops)
         rng, worst, runs = random.Random(1), 0.0, 0
         for wp in range(L) if ring else [0]:
             for force in (False, True) if ring else [False]:
-                worst = max(worst, check(name, ops, gate_dim, tokens, ring, wp, force, rng))
-                runs += 1
+                for length in range(tokens + 1) if ragged else [tokens]:
+                    worst = max(worst, check(name, ops, gate_dim, tokens, ring, wp, force, length, rng))
+                    runs += 1
         verdict = "agrees" if worst < 1e-12 else f"differs by {worst:.1e}"
         print(f"{name}: {verdict}, {runs} runs")
 

@@ -22,9 +22,11 @@ replay.kernel @packed_gdn of @gdn kind packed kred <lanes = 4, vec = 4> {}
 replay.kernel @replay_gdn of @gdn kind replay ring #gdn kred <lanes = 4, vec = 4> {}
 replay.kernel @replay1_gdn of @gdn kind replay ring #gdn1 kred <lanes = 4, vec = 4> {}
 replay.kernel @cursors_gdn of @gdn kind cursors ring #gdn {}
-replay.kernel @window1_gdn of @gdn kind window ring #gdn window 1 kred <lanes = 4, vec = 4> {}
-replay.kernel @window2_gdn of @gdn kind window ring #gdn window 2 kred <lanes = 4, vec = 4> {}
-replay.kernel @window3_gdn of @gdn kind window ring #gdn window 3 kred <lanes = 4, vec = 4> {}
+replay.kernel @verify1_gdn of @gdn kind verify ring #gdn window 1 kred <lanes = 4, vec = 4> {}
+replay.kernel @verify2_gdn of @gdn kind verify ring #gdn window 2 kred <lanes = 4, vec = 4> {}
+replay.kernel @verify3_gdn of @gdn kind verify ring #gdn window 3 kred <lanes = 4, vec = 4> {}
+replay.kernel @fold_gdn of @gdn kind fold ring #gdn kred <lanes = 4, vec = 4> {}
+replay.kernel @commit_gdn of @gdn kind cursors ring #gdn window 2 {}
 
 replay.layer @kda <H = 4, HV = 4, K = 16, V = 8> null le0 {
 ^bb0(%S: !replay.state<8, 16, bf16>, %q: tensor<1x16xbf16>, %k: tensor<1x16xbf16>,
@@ -44,6 +46,8 @@ replay.kernel @packed_kda of @kda kind packed kred <lanes = 4, vec = 4> {}
 replay.kernel @replay_kda of @kda kind replay ring #kda kred <lanes = 4, vec = 4> {}
 replay.kernel @replay1_kda of @kda kind replay ring #kda1 kred <lanes = 4, vec = 4> {}
 replay.kernel @cursors_kda of @kda kind cursors ring #kda {}
-replay.kernel @window1_kda of @kda kind window ring #kda window 1 kred <lanes = 4, vec = 4> {}
-replay.kernel @window2_kda of @kda kind window ring #kda window 2 kred <lanes = 4, vec = 4> {}
-replay.kernel @window3_kda of @kda kind window ring #kda window 3 kred <lanes = 4, vec = 4> {}
+replay.kernel @verify1_kda of @kda kind verify ring #kda window 1 kred <lanes = 4, vec = 4> {}
+replay.kernel @verify2_kda of @kda kind verify ring #kda window 2 kred <lanes = 4, vec = 4> {}
+replay.kernel @verify3_kda of @kda kind verify ring #kda window 3 kred <lanes = 4, vec = 4> {}
+replay.kernel @fold_kda of @kda kind fold ring #kda kred <lanes = 4, vec = 4> {}
+replay.kernel @commit_kda of @kda kind cursors ring #kda window 2 {}

@@ -1,0 +1,289 @@
+//===- LowerToTileWindow.cpp - Several tokens of one row ------------------===//
+//
+// A matrix with a row for each token becomes one tile per row: what works row by
+// row is lowered as for one token, once for each. Tokens along K, and the scores
+// of pairs of tokens, are too many for registers: they lie in shared memory, and
+// what is computed of them is formed again at each use.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/tile/LowerToTile.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+
+static int64_t dimOf(Value matrix, unsigned dim) {
+  return cast<RankedTensorType>(matrix.getType()).getDimSize(dim);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void Lowering::define(Value source, int64_t row, Value tile) {
+  if (dimOf(source, 0) == 1)
+    values[source] = tile;
+  else
+    rows[{source, row}] = tile;
+}
+
+/// The tile of one row, or where the columns are tokens too of one element.
+Value Lowering::rowOf(Value source, int64_t row, int64_t col) {
+  if (Value known = rows.lookup({source, row}))
+    return known;
+  if (lazy.contains(source))
+    return form(source.getDefiningOp(), row, col);
+  return values.lookup(source);
+}
+
+Value Lowering::form(Operation *op, int64_t row, int64_t col) {
+  if (isa<replay::LoadTokenOp>(op))
+    return load(staged(op->getResult(0)), i64(row * dims.K), {1, dims.K}, b.getF32Type(), dims.K,
+                layouts.keyRow(1));
+  if (auto pairs = dyn_cast<replay::ScoresOp>(op))
+    return scoreAt(pairs, row, col);
+  // Together a transposition: of a column of tokens into a row.
+  if (isa<tensor::ExpandShapeOp>(op))
+    return rowOf(op->getOperand(0), col);
+  if (isa<tensor::CollapseShapeOp>(op))
+    return rowOf(op->getOperand(0), row);
+  if (failed(lowerAt(*op, row, col)))
+    return nullptr;
+  Value result = values.lookup(op->getResult(0));
+  values.erase(op->getResult(0));
+  return result;
+}
+
+/// Lowers `op` as if its operands were the tiles of one row.
+LogicalResult Lowering::lowerAt(Operation &op, int64_t row, int64_t col) {
+  auto isMatrix = [](Value v) { return isa<RankedTensorType>(v.getType()); };
+  SmallVector<std::pair<Value, Value>> operands;
+  for (Value operand : op.getOperands()) {
+    if (!isMatrix(operand))
+      continue;
+    // A repeated row or column is that of the broadcast's operand.
+    bool oneRow = isa<tile::BroadcastOp>(op) && dimOf(operand, 0) == 1;
+    bool oneCol = isa<tile::BroadcastOp>(op) && dimOf(operand, 1) == 1;
+    operands.push_back({operand, rowOf(operand, oneRow ? 0 : row, oneCol ? 0 : col)});
+  }
+  // Tokens are staged in f32.
+  if (isa<arith::ExtFOp>(op) &&
+      cast<RankedTensorType>(operands[0].second.getType()).getElementType().isF32()) {
+    values[op.getResult(0)] = operands[0].second;
+    return success();
+  }
+  for (auto [operand, tile] : operands)
+    values[operand] = tile;
+  LogicalResult result = lowerPlain(op);
+  for (auto [operand, tile] : operands)
+    if (dimOf(operand, 0) > 1 || lazy.contains(operand))
+      values.erase(operand);
+  return result;
+}
+
+bool Lowering::isWindowed(Operation &op) {
+  // These look after their rows themselves.
+  if (dims.tokens == 1 || isa<replay::LoadRingOp, replay::RingWeightsOp, replay::RingReadOp,
+                              replay::StoreOutOp, replay::AppendOp, scf::IfOp>(op))
+    return false;
+  auto several = [&](Value v) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    return type && (type.getRank() != 2 || type.getDimSize(0) > 1 || lazy.contains(v));
+  };
+  return llvm::any_of(op.getOperands(), several) || llvm::any_of(op.getResults(), several);
+}
+
+LogicalResult Lowering::lowerWindowed(Operation &op) {
+  if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
+    if (failed(lowerToken(token)))
+      return failure();
+    if (tokenTiles.contains(token.getValue()))
+      lazy.insert(token.getValue());
+    return success();
+  }
+  if (auto cumulate = dyn_cast<replay::CumulateOp>(op))
+    return lowerCumulate(cumulate);
+  if (auto pairs = dyn_cast<replay::ScoresOp>(op))
+    return lowerWindowScores(pairs);
+  if (auto solve = dyn_cast<replay::UtSolveOp>(op))
+    return lowerSolve(solve);
+  if (auto apply = dyn_cast<replay::ApplyScoresOp>(op))
+    return lowerApply(apply);
+  bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
+  bool reshapes = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+  bool ofLazy = llvm::any_of(op.getOperands(), [&](Value v) { return lazy.contains(v); });
+  if (reshapes || (elementwise && ofLazy)) {
+    lazy.insert(op.getResult(0));
+    return success();
+  }
+  if (!elementwise && !isa<replay::GateOp, replay::BetaOp, replay::RnormOp, replay::ReadOp>(op))
+    return op.emitOpError() << "has no tile form for several tokens";
+  for (int64_t t = 0; t < dims.tokens; ++t) {
+    if (failed(lowerAt(op, t, 0)))
+      return failure();
+    for (Value result : op.getResults()) {
+      rows[{result, t}] = values.lookup(result);
+      values.erase(result);
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens along K
+//===----------------------------------------------------------------------===//
+
+/// All tokens go to shared memory at once, after every load is on its way.
+void Lowering::stageTokens() {
+  for (auto &[source, tokens] : tokenTiles) {
+    tokens.smem = alloc(dims.tokens, dims.K, b.getF32Type());
+    store(f32(tokens.tile), tokens.smem, i64(0), dims.K);
+  }
+}
+
+/// The rows of `source` in shared memory.
+Value Lowering::staged(Value source) {
+  if (auto wider = source.getDefiningOp<arith::ExtFOp>())
+    source = wider.getIn();
+  StagedTokens &tokens = tokenTiles[source];
+  if (tokens.smem)
+    return tokens.smem;
+  Value smem = alloc(dims.tokens, dims.K, b.getF32Type());
+  for (int64_t t = 0; t < dims.tokens; ++t)
+    store(f32(broadcast(fetch(rowOf(source, t)), {1, dims.K})), smem, i64(t * dims.K), dims.K);
+  return tokenTiles[source].smem = smem;
+}
+
+//===----------------------------------------------------------------------===//
+// Decays between tokens
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
+  Value sum;
+  for (int64_t t = 0; t < dims.tokens; ++t) {
+    Value g = rowOf(op.getG(), t);
+    sum = sum ? add(sum, g) : g;
+    if (spread.contains(g))
+      spread.insert(sum);
+    rows[{op.getSum(), t}] = sum;
+  }
+  if (llvm::any_of(op.getG().getUsers(), llvm::IsaPred<replay::ScoresOp>))
+    formDecays(op.getG());
+  return success();
+}
+
+/// Tokens i > j are told apart by the highest bit h of i ^ j: the decay from j to i
+/// is that from j to the middle, a multiple of h, times that from there to i.
+/// Both are sums over a part of the interval: no difference, and none above one.
+void Lowering::formDecays(Value gates) {
+  auto &levels = decays[gates];
+  if (!levels.empty())
+    return;
+  int64_t count = dims.tokens;
+  for (int64_t h = 1; h < count; h *= 2) {
+    SmallVector<Value> sums(count);
+    for (int64_t middle = h; middle < count; middle += 2 * h) {
+      for (int64_t i = middle; i < std::min(middle + h, count); ++i)
+        sums[i] = i > middle ? add(sums[i - 1], rowOf(gates, i)) : rowOf(gates, i);
+      for (int64_t j = middle - 2; j >= middle - h; --j)
+        sums[j] = sums[j + 1] ? add(sums[j + 1], rowOf(gates, j + 1)) : rowOf(gates, j + 1);
+    }
+    Decays &level = levels.emplace_back();
+    bool alongK = dimOf(gates, 1) > 1;
+    if (alongK)
+      level.smem = alloc(count, dims.K, b.getF32Type());
+    for (auto [t, sum] : llvm::enumerate(sums)) {
+      level.rows.push_back(sum ? Value(math::ExpOp::create(b, sum)) : Value());
+      if (alongK)
+        store(sum ? level.rows.back() : splat({1, dims.K}, 1), level.smem, i64(t * dims.K), dims.K);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scores of pairs
+//===----------------------------------------------------------------------===//
+
+/// Where in shared memory the scores of token `i` with the tokens that `level`
+/// tells from it begin; GK = 1 has one row for all levels.
+static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) {
+  return alongK ? level * tokens + i : i;
+}
+
+LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
+  if (!op.getG() || dimOf(op.getX(), 0) != dims.tokens || dimOf(op.getY(), 0) != dims.tokens)
+    return op.emitOpError() << "expected gates between " << dims.tokens << " tokens";
+  formDecays(op.getG());
+  lazy.insert(op.getScores());
+  int64_t count = dims.tokens;
+  bool alongK = dimOf(op.getG(), 1) > 1;
+  ArrayRef<Decays> levels = decays[op.getG()];
+  auto rowsAlongK = [&](Value smem) {
+    return load(smem, i64(0), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
+  };
+  Value ys = staged(op.getY()), smem = alloc(alongK ? levels.size() * count : count, count, b.getF32Type());
+  scores[op.getScores()] = smem;
+  auto pairsWith = [&](Value keys, Value x, int64_t level, int64_t i) {
+    store(dot(keys, x, 1), smem, i64(scoreRow(count, alongK, level, i) * count), 1);
+  };
+  auto x = [&](int64_t i) { return f32(fetch(rowOf(op.getX(), i))); };
+  if (!alongK) {
+    Value keys = rowsAlongK(ys);
+    for (int64_t i = 0; i < count; ++i)
+      pairsWith(keys, x(i), 0, i);
+    return success();
+  }
+  for (auto [level, decay] : llvm::enumerate(levels)) {
+    Value keys = mul(rowsAlongK(ys), rowsAlongK(decay.smem));
+    for (int64_t i = 0; i < count; ++i)
+      if (i >> level & 1) {
+        Value toMiddle = load(decay.smem, i64(i * dims.K), {1, dims.K}, b.getF32Type(), dims.K,
+                              layouts.keyRow(1));
+        pairsWith(keys, mul(x(i), toMiddle), level, i);
+      }
+  }
+  return success();
+}
+
+/// P[i, j] for j <= i, in every thread.
+Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
+  bool alongK = dimOf(op.getG(), 1) > 1;
+  if (i == j && alongK)
+    return dot(f32(fetch(rowOf(op.getX(), i))), f32(fetch(rowOf(op.getY(), j))), 1);
+  int64_t level = i == j ? 0 : llvm::Log2_64(i ^ j);
+  Value score = load(scores.lookup(op.getScores()),
+                     i64(scoreRow(dims.tokens, alongK, level, i) * dims.tokens + j), {1, 1},
+                     b.getF32Type(), 1, layouts.scalar());
+  if (i == j || alongK)
+    return score;
+  ArrayRef<Value> decay = decays[op.getG()][level].rows;
+  return mul(score, decay[j] ? mul(decay[i], decay[j]) : decay[i]);
+}
+
+/// d_i = beta_i (v_i - y_i - sum_{j<i} P_ij d_j): the recurrence itself.
+LogicalResult Lowering::lowerSolve(replay::UtSolveOp op) {
+  SmallVector<Value> solved;
+  for (int64_t i = 0; i < dims.tokens; ++i) {
+    Value error = arith::SubFOp::create(b, f32(rowOf(op.getV(), i)), rowOf(op.getY(), i));
+    for (auto [j, d] : llvm::enumerate(solved))
+      error = fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error);
+    solved.push_back(mul(rowOf(op.getBeta(), i), error));
+    define(op.getDelta(), i, solved.back());
+  }
+  return success();
+}
+
+/// Only earlier tokens: a later one may hold anything.
+LogicalResult Lowering::lowerApply(replay::ApplyScoresOp op) {
+  for (int64_t i = 0; i < dims.tokens; ++i) {
+    Value sum;
+    for (int64_t j = 0; j <= i; ++j) {
+      Value score = rowOf(op.getScores(), i, j), d = rowOf(op.getDelta(), j);
+      sum = sum ? fma(score, d, sum) : mul(score, d);
+    }
+    define(op.getO(), i, sum);
+  }
+  return success();
+}
