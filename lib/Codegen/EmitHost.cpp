@@ -223,7 +223,7 @@ Status Retarget::run(ArrayRef<KernelManifest> kernels) {
     StringRef name = function.getName();
     bool device = name.starts_with(markerPrefix) || name.starts_with("llvm.nvvm.");
     if (device && !function.use_empty())
-      return {StatusCode::Unsupported, "'" + name.str() + "' cannot run on the host device"};
+      return {StatusCode::Internal, "'" + name.str() + "' is not lowered for the host device"};
     if (device) {
       function.eraseFromParent();
       continue;
