@@ -17,7 +17,8 @@
 namespace replayssm {
 
 enum class Rule { GDN, KDA };
-enum class Phase { Packed, Replay, Cursors };
+enum class Phase { Packed, Replay, Cursors, Verify, Fold };
+enum class FlushAt { Decode, Commit };
 enum class DType { F32, BF16, F16 };
 enum class NullRow { LT0, LE0 };
 
@@ -37,6 +38,10 @@ struct KernelSpec {
   int64_t K = 0;   ///< key dim, multiple of 8, 8..256
   int64_t V = 0;   ///< value dim, multiple of 8, 8..256
   int64_t L = 16;  ///< ring length, 1..64 (packed: not used)
+  int64_t T = 1;   ///< T_max: the most tokens of a window, 1..16
+  /// Decode sets fold a ring inside replay; commit sets (verify, cursors and fold
+  /// of T tokens) in a launch of its own, behind the cursors.
+  FlushAt flushAt = FlushAt::Decode;
   DType io = DType::BF16;     ///< q, k, v, a, b, out
   DType state = DType::F32;   ///< checkpoint
   NullRow null = NullRow::LT0;

@@ -73,6 +73,11 @@ LogicalResult checkSpec(KernelOp kernel, LayerOp layer) {
     compare.field("phase", stringifyKind(*kind).str(), std::string(name(spec->phase)));
   if (RingAttr ring = kernel.getRingAttr(); ring && spec->phase != Phase::Packed)
     compare.field("L", ring.getLength(), spec->L);
+  if (spec->phase == Phase::Verify || spec->phase == Phase::Cursors)
+    compare.field("T_max", int64_t(kernel.getWindow().value_or(1)), spec->T);
+  if (kernel.getKind() == Kind::Cursors)
+    compare.field("flush_at", std::string(kernel.getWindow() ? "commit" : "none"),
+                  std::string(spec->flushAt == FlushAt::Commit ? "commit" : "none"));
   if (layer)
     compareRecurrence(compare, layer, *spec);
   kernel.setSpec(print(*spec));

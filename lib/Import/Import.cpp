@@ -68,8 +68,11 @@ std::string replayssm::importText(const KernelSpec &spec) {
     os << "#ring = #replay.ring<" << spec.L << ", [<\"d\", f32, value, V>, <\"k\", f32, key, K>, "
        << "<\"g\", f32, value, " << (spec.rule == Rule::GDN ? "one" : "K") << ">]>\n\n";
   printLayer(os, spec);
+  // A fold reads records alone; how long the windows were is nothing to it.
+  bool hasWindow = spec.flushAt == FlushAt::Commit && spec.phase != Phase::Fold;
   os << "\nreplay.kernel @" << name(spec.rule) << "_" << name(spec.phase) << " of @"
      << name(spec.rule) << " kind " << name(spec.phase) << (hasRing ? " ring #ring" : "")
+     << (hasWindow ? " window " + std::to_string(spec.T) : "")
      << " kred " << kred(spec.state) << "\n    attributes {spec = \"" << print(spec) << "\"} {\n}\n";
   return os.str();
 }

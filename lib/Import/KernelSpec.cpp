@@ -36,7 +36,7 @@ const std::vector<Key> &keyTable() {
       {"rule", T::Choice, {"gdn", "kda"}, {"gdn", "kda"}, true},
       {"phase", T::Choice,
        {"packed", "replay", "cursors", "verify", "fold", "compact", "input_replay", "snapshots"},
-       {"packed", "replay", "cursors"}, true},
+       {"packed", "replay", "cursors", "verify", "fold"}, true},
       {"H", T::Integer, {}, {}, true, 1, maxHeads},
       {"HV", T::Integer, {}, {}, true, 1, maxHeads},
       {"K", T::Integer, {}, {}, true, 8, maxDim},
@@ -60,8 +60,8 @@ const std::vector<Key> &keyTable() {
       {"contract", T::Choice, {"exact", "ring_rounded", "tf32", "bf16"}, {"exact"}},
       {"dot", T::Choice, {"fma", "mma"}, {"fma"}},
       {"flush_dot", T::Choice, {"fma", "mma"}, {"fma"}},
-      {"flush_at", T::Choice, {"verify", "commit", "every_commit"}, {}},
-      {"fold", T::Choice, {"records", "replay"}, {}},
+      {"flush_at", T::Choice, {"verify", "commit", "every_commit"}, {"commit"}},
+      {"fold", T::Choice, {"records", "replay"}, {"records"}},
   };
   return table;
 }
@@ -197,21 +197,49 @@ Status Fields::checkSupported() const {
                          " cannot be compiled by this version; supported: " +
                          (key.supported.empty() ? "none" : join(key.supported)));
   }
-  for (std::string_view name : {"T", "T_max"})
-    if (auto value = get(name); value && *value != "1")
-      return unsupported(std::string(name) + "=" + std::string(*value) +
-                         " cannot be compiled by this version; supported: 1");
+  auto T = get("T"), most = get("T_max");
+  if (T && most && *number<int64_t>(*T) < *number<int64_t>(*most))
+    return unsupported("T=" + std::string(*T) + " cannot be compiled by this version; supported: T_max, which is " +
+                       std::string(*most));
+  return Status::ok();
+}
+
+/// Windows, and what becomes of a ring behind them.
+Status checkWindow(const Fields &fields) {
+  std::string_view phase = *fields.get("phase");
+  bool decodes = phase == "packed" || phase == "replay", isCursors = phase == "cursors";
+  auto flushAt = fields.get("flush_at"), fold = fields.get("fold");
+  auto T = fields.get("T"), most = fields.get("T_max");
+  if (T && most && *number<int64_t>(*T) > *number<int64_t>(*most))
+    return invalid("expected 'T' to be at most T_max=" + std::string(*most) + " but got " + quote(*T));
+  for (std::string_view name : {"flush_at", "fold"})
+    if (fields.get(name) && decodes)
+      return invalid(quote(name) + " does not apply to phase=" + std::string(phase));
+  // Cursors without flush_at and fold are those of replay decode.
+  if (decodes || (isCursors && !flushAt && !fold)) {
+    for (auto [name, value] : {std::pair("T", T), std::pair("T_max", most)})
+      if (value && *number<int64_t>(*value) != 1)
+        return invalid("expected '" + std::string(name) + "' to be 1 for phase=" + std::string(phase) +
+                       (isCursors ? " without 'flush_at'" : "") + " but got " + quote(*value));
+    return Status::ok();
+  }
+  if (phase != "verify" && phase != "fold" && !isCursors)
+    return Status::ok();
+  if (!flushAt)
+    return invalid("expected 'flush_at' to be given for phase=" + std::string(phase) +
+                   ", one of verify, commit, every_commit");
+  if (!fold)
+    return invalid("expected 'fold' to be given for phase=" + std::string(phase) +
+                   ", one of records, replay");
+  if (!T && !most)
+    return invalid("expected 'T_max' to be given for phase=" + std::string(phase));
   return Status::ok();
 }
 
 /// Rules between keys: what may be given only together with something else.
 Status checkRelations(const Fields &fields) {
-  std::string_view phase = *fields.get("phase");
-  bool decodes = phase == "packed" || phase == "replay";
-  for (std::string_view name : {"flush_at", "fold"})
-    if (fields.get(name) && decodes)
-      return invalid(quote(name) + " does not apply to phase=" + std::string(phase));
-  if (fields.get("L") && phase == "packed")
+  RSSM_RETURN_IF_ERROR(checkWindow(fields));
+  if (fields.get("L") && fields.get("phase") == "packed")
     return invalid("'L' does not apply to phase=packed: it has no ring");
   bool isF16 = fields.get("state").value_or("f32") == "f16";
   if (fields.get("overflow") && !isF16)
@@ -232,7 +260,8 @@ Status checkRelations(const Fields &fields) {
 
 const char *replayssm::name(Rule rule) { return rule == Rule::GDN ? "gdn" : "kda"; }
 const char *replayssm::name(Phase phase) {
-  return phase == Phase::Packed ? "packed" : phase == Phase::Replay ? "replay" : "cursors";
+  constexpr const char *names[] = {"packed", "replay", "cursors", "verify", "fold"};
+  return names[static_cast<int>(phase)];
 }
 const char *replayssm::name(DType dtype) {
   return dtype == DType::F32 ? "f32" : dtype == DType::BF16 ? "bf16" : "f16";
@@ -256,6 +285,19 @@ Status replayssm::validate(const KernelSpec &spec) {
   RSSM_RETURN_IF_ERROR(range("V", spec.V, 8, maxDim));
   if (spec.phase != Phase::Packed)
     RSSM_RETURN_IF_ERROR(range("L", spec.L, 1, maxRing));
+  RSSM_RETURN_IF_ERROR(range("T_max", spec.T, 1, maxWindow));
+  bool decodes = spec.phase == Phase::Packed || spec.phase == Phase::Replay;
+  if (decodes && spec.flushAt != FlushAt::Decode)
+    return invalid(std::string("'flush_at' does not apply to phase=") + name(spec.phase));
+  if (!decodes && spec.phase != Phase::Cursors && spec.flushAt == FlushAt::Decode)
+    return invalid(std::string("expected 'flush_at' to be given for phase=") + name(spec.phase) +
+                   ", one of verify, commit, every_commit");
+  if (spec.flushAt == FlushAt::Decode && spec.T != 1)
+    return invalid(std::string("expected 'T_max' to be 1 for phase=") + name(spec.phase) + " but got '" +
+                   std::to_string(spec.T) + "'");
+  if (spec.flushAt == FlushAt::Commit && spec.L < spec.T)
+    return invalid("expected 'L' to be at least T_max=" + std::to_string(spec.T) + " but got '" +
+                   std::to_string(spec.L) + "'");
   if (spec.HV % spec.H != 0)
     return invalid("expected 'HV' to be a multiple of 'H' but got H=" + std::to_string(spec.H) +
                    ", HV=" + std::to_string(spec.HV));
@@ -290,7 +332,7 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
   };
   KernelSpec spec;
   spec.rule = fields.get("rule") == "gdn" ? Rule::GDN : Rule::KDA;
-  for (Phase phase : {Phase::Packed, Phase::Replay, Phase::Cursors})
+  for (Phase phase : {Phase::Packed, Phase::Replay, Phase::Cursors, Phase::Verify, Phase::Fold})
     if (fields.get("phase") == name(phase))
       spec.phase = phase;
   integer("H", spec.H);
@@ -298,6 +340,10 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
   integer("K", spec.K);
   integer("V", spec.V);
   integer("L", spec.L);
+  integer("T", spec.T);
+  integer("T_max", spec.T);
+  if (fields.get("flush_at"))
+    spec.flushAt = FlushAt::Commit;
   dtype("io", spec.io);
   dtype("state", spec.state);
   spec.null = fields.get("null") == "lt0" ? NullRow::LT0 : NullRow::LE0;
@@ -319,9 +365,10 @@ std::string replayssm::print(const KernelSpec &spec) {
          item("K", std::to_string(spec.K)) + item("V", std::to_string(spec.V));
   if (spec.phase != Phase::Packed)
     out += item("L", std::to_string(spec.L));
-  out += ",T=1,T_max=1,gate=softplus,beta=sigmoid_f32,beta_factor=1,qk_norm=l2_rsqrt";
+  out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.T)) + ",gate=softplus,beta=sigmoid_f32,beta_factor=1,qk_norm=l2_rsqrt";
   out += item("eps", text(spec.eps)) +
          item("scale", spec.scale == 0 ? std::string(defaultScale) : text(spec.scale)) +
          item("io", name(spec.io)) + item("state", name(spec.state)) + item("null", name(spec.null));
-  return out + ",ring=dkg,ring_shape=linear,contract=exact,dot=fma,flush_dot=fma";
+  out += ",ring=dkg,ring_shape=linear,contract=exact,dot=fma,flush_dot=fma";
+  return spec.flushAt == FlushAt::Commit ? out + ",flush_at=commit,fold=records" : out;
 }
