@@ -101,6 +101,9 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   c.options = options;
   c.rng.seed(options.seed * 0x9e3779b97f4a7c15ull + 1);
   int64_t B = options.rows, GK = spec.gateDim();
+  bool isVerify = spec.phase == Phase::Verify;
+  // Windows may say to be a token longer than they can be; three tokens are nobody's.
+  int64_t tokens = isVerify ? B * (spec.T + 1) + 3 : B;
   // With null = lt0 slot 0 is an ordinary slot; with le0 it is nobody's.
   int64_t stateSlots = B + options.spareSlots, ringSlots = B + options.spareSlots;
 
@@ -119,16 +122,21 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     add(name, dtype, byteWidth(dtype), slots, inner, gap);
   };
   addFloats("state", spec.state, stateSlots, spec.HV * spec.V * spec.K, true);
-  addFloats("mixed_qkv", spec.io, B, 2 * spec.H * spec.K + spec.HV * spec.V, true);
-  addFloats("a", spec.io, B, spec.HV * GK, true);
-  addFloats("b", spec.io, B, spec.HV, true);
-  addFloats("out", spec.io, B, spec.HV * spec.V, true);
+  addFloats("mixed_qkv", spec.io, tokens, 2 * spec.H * spec.K + spec.HV * spec.V, true);
+  addFloats("a", spec.io, tokens, spec.HV * GK, true);
+  addFloats("b", spec.io, tokens, spec.HV, true);
+  addFloats("out", spec.io, tokens, spec.HV * spec.V, true);
   addFloats("A_log", DType::F32, 1, spec.HV, false);
   addFloats("dt_bias", DType::F32, 1, spec.HV * GK, false);
   add("state_idx", DType::F32, 4, 1, B, false);
   add("ring_idx", DType::F32, 4, 1, B, false);
   add("wp", DType::F32, 4, 1, ringSlots, false);
   add("force_flush", DType::F32, 1, 1, B, false);
+  if (isVerify) {
+    add("query_start_loc", DType::F32, 4, 1, B + 1, false);
+    add("accept_len", DType::F32, 4, 1, B, false);
+    add("fold_len", DType::F32, 4, 1, B, false);
+  }
   if (spec.phase != Phase::Packed) {
     addFloats("d_ring", DType::F32, ringSlots, spec.HV * spec.L * spec.V, true);
     addFloats("k_ring", DType::F32, ringSlots, spec.H * spec.L * spec.K, true);
@@ -193,26 +201,31 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   return c;
 }
 
-Status Case::nextToken() {
+void Case::fillToken(int64_t token) {
   std::normal_distribution<double> normal(0, 1);
   std::uniform_real_distribution<double> uniform(0, 1);
   Array &qkv = arrays["mixed_qkv"], &a = arrays["a"], &b = arrays["b"];
+  // q and k of any magnitude: they are normalised. Bounds on d are relative
+  // to v, so v keeps the size of the state's reads.
+  double magnitude = std::exp(2.0 * normal(rng));
+  if (uniform(rng) < 0.1) // Where eps decides the norm, and where nothing is left.
+    magnitude = uniform(rng) < 0.2 ? 0 : std::sqrt(spec.eps / spec.K) * std::exp(normal(rng));
+  for (int64_t i = 0; i < qkv.inner; ++i)
+    fromDouble(qkv.at(token, i), spec.io,
+               (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));
+  for (int64_t i = 0; i < a.inner; ++i) {
+    // A few far-out gate inputs: the linear and the vanishing end of softplus.
+    double x = uniform(rng) < 0.05 ? 30 * normal(rng) : 2 * normal(rng);
+    fromDouble(a.at(token, i), spec.io, x);
+  }
+  for (int64_t i = 0; i < b.inner; ++i)
+    fromDouble(b.at(token, i), spec.io, 3 * normal(rng));
+}
+
+Status Case::nextToken() {
+  std::uniform_real_distribution<double> uniform(0, 1);
   for (int64_t row = 0; row < options.rows; ++row) {
-    // q and k of any magnitude: they are normalised. Bounds on d are relative
-    // to v, so v keeps the size of the state's reads.
-    double magnitude = std::exp(2.0 * normal(rng));
-    if (uniform(rng) < 0.1) // Where eps decides the norm, and where nothing is left.
-      magnitude = uniform(rng) < 0.2 ? 0 : std::sqrt(spec.eps / spec.K) * std::exp(normal(rng));
-    for (int64_t i = 0; i < qkv.inner; ++i)
-      fromDouble(qkv.at(row, i), spec.io,
-                 (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));
-    for (int64_t i = 0; i < a.inner; ++i) {
-      // A few far-out gate inputs: the linear and the vanishing end of softplus.
-      double x = uniform(rng) < 0.05 ? 30 * normal(rng) : 2 * normal(rng);
-      fromDouble(a.at(row, i), spec.io, x);
-    }
-    for (int64_t i = 0; i < b.inner; ++i)
-      fromDouble(b.at(row, i), spec.io, 3 * normal(rng));
+    fillToken(row);
     *arrays["force_flush"].at(0, row) = uniform(rng) < options.flushRate ? 1 : 0;
   }
   Array &out = arrays["out"];
@@ -258,7 +271,7 @@ bool Case::live(int64_t row) const {
 int32_t Case::wp(int64_t row) const { return readInt(arrays, "wp", ringSlot(row)); }
 bool Case::forced(int64_t row) const { return *arrays.at("force_flush").at(0, row) != 0; }
 
-reference::Token Case::token(int64_t row, int64_t hv) const {
+reference::Token Case::token(int64_t index, int64_t hv) const {
   int64_t K = spec.K, V = spec.V, GK = spec.gateDim(), h = hv / (spec.HV / spec.H);
   reference::Token token;
   auto take = [&](const Array &array, int64_t slot, int64_t offset, int64_t n) {
@@ -268,11 +281,11 @@ reference::Token Case::token(int64_t row, int64_t hv) const {
     return values;
   };
   const Array &qkv = arrays.at("mixed_qkv");
-  token.q = take(qkv, row, h * K, K);
-  token.k = take(qkv, row, (spec.H + h) * K, K);
-  token.v = take(qkv, row, 2 * spec.H * K + hv * V, V);
-  token.a = take(arrays.at("a"), row, hv * GK, GK);
-  token.b = take(arrays.at("b"), row, hv, 1)[0];
+  token.q = take(qkv, index, h * K, K);
+  token.k = take(qkv, index, (spec.H + h) * K, K);
+  token.v = take(qkv, index, 2 * spec.H * K + hv * V, V);
+  token.a = take(arrays.at("a"), index, hv * GK, GK);
+  token.b = take(arrays.at("b"), index, hv, 1)[0];
   token.aLog = take(arrays.at("A_log"), 0, hv, 1)[0];
   token.dtBias = take(arrays.at("dt_bias"), 0, hv * GK, GK);
   return token;
@@ -288,10 +301,14 @@ std::vector<double> Case::state(int64_t row, int64_t hv) const {
 }
 
 Case::OwnedRecords Case::records(int64_t row, int64_t hv) const {
-  OwnedRecords records;
   if (spec.phase == Phase::Packed || spec.L == 1)
-    return records;
-  records.wp = wp(row);
+    return {};
+  return records(row, hv, wp(row));
+}
+
+Case::OwnedRecords Case::records(int64_t row, int64_t hv, int64_t count) const {
+  OwnedRecords records;
+  records.wp = count;
   int64_t h = hv / (spec.HV / spec.H), GK = spec.gateDim();
   auto take = [&](const char *name, int64_t head, int64_t n) {
     std::vector<float> values(records.wp * n);

@@ -54,6 +54,8 @@ public:
 
   /// New token inputs, force flags and poisoned outputs, uploaded.
   Status nextToken();
+  /// New inputs of one token (host mirror only).
+  void fillToken(int64_t token);
   /// Fills the whole ring of one slot with NaN (host mirror only).
   void poisonRing(int64_t ringSlot);
 
@@ -66,8 +68,9 @@ public:
   int32_t wp(int64_t row) const; ///< As in the host mirror.
   bool forced(int64_t row) const;
 
-  /// The inputs of one (row, value head), as the oracle wants them.
-  reference::Token token(int64_t row, int64_t hv) const;
+  /// The inputs of one (token, value head), as the oracle wants them; the token
+  /// of a decode kernel is its row.
+  reference::Token token(int64_t token, int64_t hv) const;
   std::vector<double> state(int64_t row, int64_t hv) const;
   /// Packed copies of the valid records of one (row, value head).
   struct OwnedRecords {
@@ -76,6 +79,7 @@ public:
     int64_t wp = 0;
   };
   OwnedRecords records(int64_t row, int64_t hv) const;
+  OwnedRecords records(int64_t row, int64_t hv, int64_t count) const;
 
   KernelSpec spec;
   CaseOptions options;

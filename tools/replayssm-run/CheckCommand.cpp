@@ -1,5 +1,5 @@
 //===- CheckCommand.cpp - replayssm-run check and demo --------------------===//
-#include "tools/replayssm-run/Check.h"
+#include "tools/replayssm-run/Verify.h"
 
 #include <chrono>
 #include <cmath>
@@ -87,9 +87,32 @@ static Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec
   return std::optional<Kernel>(kernel.take());
 }
 
-static Result<std::vector<Kernel>> loadKernels(Device &device, const Options &options) {
-  CompileOptions compile;
-  compile.tiling = options.tiling;
+/// The kernels of the commit set that a verify kernel belongs to.
+static Result<VerifyKernels> jitVerifySet(Device &device, Kernel verify, const KernelSpec &spec,
+                                          const CompileOptions &options) {
+  KernelSpec other = spec;
+  other.phase = Phase::Cursors;
+  auto cursors = jitSpec(device, other);
+  if (!cursors)
+    return cursors.status();
+  other.phase = Phase::Fold;
+  auto fold = jitSpec(device, other, options);
+  if (!fold)
+    return fold.status();
+  VerifyKernels kernels{std::move(verify), cursors.take(), fold.take(), {}};
+  if (spec.T > 1 || spec.L == 1)
+    return kernels;
+  other.phase = Phase::Replay;
+  other.flushAt = FlushAt::Decode;
+  auto decode = jitSpec(device, other);
+  if (!decode)
+    return decode.status();
+  kernels.decode.emplace(decode.take());
+  return kernels;
+}
+
+static Result<std::vector<Kernel>> loadKernels(Device &device, const Options &options,
+                                               const CompileOptions &compile) {
   std::vector<Kernel> kernels;
   if (!options.spec.empty()) {
     auto spec = parseKernelSpec(options.spec);
@@ -127,7 +150,9 @@ int run::runCheck(const Options &options) {
   auto device = openDevice(options);
   if (!device)
     return report(device.status());
-  auto kernels = loadKernels(*device, options);
+  CompileOptions compile;
+  compile.tiling = options.tiling;
+  auto kernels = loadKernels(*device, options, compile);
   if (!kernels)
     return report(kernels.status());
   std::printf("device: %s\n", device->name().c_str());
@@ -135,7 +160,7 @@ int run::runCheck(const Options &options) {
   std::string json = "{\"device\": " + quoted(device->name()) + ", \"checks\": [";
   int64_t passed = 0, failed = 0;
   for (Kernel &kernel : *kernels) {
-    const KernelManifest &manifest = kernel.manifest();
+    const KernelManifest manifest = kernel.manifest();
     if (manifest.spec.empty()) {
       if (options.vectors.empty())
         return report(Status(StatusCode::InvalidArgument,
@@ -148,11 +173,21 @@ int run::runCheck(const Options &options) {
     auto spec = parseKernelSpec(manifest.spec);
     if (!spec)
       return report(spec.status());
-    if (spec->phase == Phase::Cursors)
-      continue; // Checked with the replay kernels that it serves.
-    auto cursors = jitCursors(*device, *spec);
-    if (!cursors)
-      return report(cursors.status());
+    if (spec->phase == Phase::Cursors || spec->phase == Phase::Fold)
+      continue; // Checked with the replay and verify kernels that they serve.
+    std::optional<VerifyKernels> set;
+    std::optional<Kernel> cursors;
+    if (spec->phase == Phase::Verify) {
+      auto built = jitVerifySet(*device, std::move(kernel), *spec, compile);
+      if (!built)
+        return report(built.status());
+      set.emplace(built.take());
+    } else {
+      auto built = jitCursors(*device, *spec);
+      if (!built)
+        return report(built.status());
+      cursors = built.take();
+    }
     for (int64_t B : rows) {
       CheckOptions check;
       check.rows = B;
@@ -161,7 +196,8 @@ int run::runCheck(const Options &options) {
       check.nullRate = options.nullRate;
       check.flushRate = options.flushRate;
       check.gates = options.gates;
-      auto result = checkKernel(*device, kernel, *cursors ? &**cursors : nullptr, *spec, check);
+      auto result = set ? checkVerify(*device, *set, *spec, check)
+                        : checkKernel(*device, kernel, cursors ? &*cursors : nullptr, *spec, check);
       if (!result)
         return report(result.status());
       bool ok = result->violations == 0;

@@ -1,0 +1,345 @@
+//===- Verify.cpp - Verify, cursors and fold against the oracle -----------===//
+//
+// Each launch is checked on its own, from the buffers that the kernels stored
+// before it: windows against the recurrence run token by token, cursors against
+// their rule, folds against the records. For f32 states an fp64 trajectory of
+// the accepted tokens runs along. What nobody may read holds NaN.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/replayssm-run/Verify.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+namespace {
+
+class VerifyChecker {
+public:
+  VerifyChecker(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
+                const CheckOptions &options, Case created)
+      : device(device), kernels(kernels), spec(spec), options(options), c(std::move(created)),
+        windows(c), before(mirror(c)), rec(spec) {}
+
+  Result<CheckReport> run();
+
+private:
+  void growRings(double rate);
+  Status verify();
+  void compareWindow(int64_t row, int64_t hv);
+  Status compareOtherWindows();
+  Status compareDecode();
+  void compareKept(const Windows &then, const Case &result, const Windows &now,
+                   const std::vector<int64_t> &kept, const char *what);
+  Status advance();
+  Status fold();
+  void compareFold(int64_t row, int64_t hv);
+
+  Status launch(Kernel &kernel);
+  Status upload();
+  void restore(const Case &from);
+  /// NaN in every record that is none: at `valid` of a row and behind.
+  template <typename F> void poisonRings(F valid);
+  int32_t &integer(const char *name, int64_t i) {
+    return *reinterpret_cast<int32_t *>(c.arrays.at(name).at(0, i));
+  }
+  template <typename F> void forEachHead(F body) {
+    parallelFor(options.rows * spec.HV, [&](int64_t i) {
+      if (c.live(i / spec.HV))
+        body(i / spec.HV, i % spec.HV);
+    });
+  }
+
+  Device &device;
+  VerifyKernels &kernels;
+  KernelSpec spec;
+  CheckOptions options;
+  Case c;          ///< Buffers after the launch.
+  Windows windows;
+  Case before;     ///< Host mirrors before it (no device buffers).
+  std::vector<std::vector<double>> trajectory;         ///< [row * HV + hv] fp64 state.
+  std::vector<std::vector<std::vector<double>>> gates; ///< [row * HV + hv][token], as stored.
+  std::vector<Rms> deltaRms, stateRms;
+  Recorder rec;
+};
+
+Result<CheckReport> VerifyChecker::run() {
+  size_t heads = options.rows * spec.HV;
+  deltaRms.resize(heads);
+  stateRms.resize(heads);
+  gates.resize(heads);
+  if (spec.state == DType::F32) {
+    trajectory.resize(heads);
+    forEachHead([&](int64_t row, int64_t hv) { trajectory[row * spec.HV + hv] = c.state(row, hv); });
+  }
+  // About four folds of every row.
+  int64_t steps = options.steps ? options.steps : 4 * spec.L / (spec.T + 1) + 4;
+  for (int64_t i = 0; i < steps; ++i) {
+    rec.stepIndex = i;
+    growRings(i == 0 ? 0.7 : 0.1);
+    RSSM_RETURN_IF_ERROR(verify());
+    rec.digest(c.arrays["out"]);
+    RSSM_RETURN_IF_ERROR(compareOtherWindows());
+    RSSM_RETURN_IF_ERROR(compareDecode());
+    RSSM_RETURN_IF_ERROR(advance());
+    RSSM_RETURN_IF_ERROR(fold());
+  }
+  rec.summarise(deltaRms, rec.report.deltaRms, 6e-7 * rec.growth);
+  if (spec.state == DType::F32)
+    rec.summarise(stateRms, rec.report.stateRms, 6e-7);
+  rec.report.steps = steps;
+  if (auto resources = kernels.verify.resources())
+    rec.report.resources = *resources;
+  rec.digest(c.arrays["state"]);
+  return std::move(rec.report);
+}
+
+/// Gives some rows records that no window wrote, some of them more than a commit
+/// leaves behind: what a stale cursor would say.
+void VerifyChecker::growRings(double rate) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int64_t row = 0; row < options.rows; ++row) {
+    if (!c.live(row) || uniform(c.rng) >= rate)
+      continue;
+    bool isStale = uniform(c.rng) < 0.5;
+    int64_t from = c.wp(row), fits = spec.L - spec.T;
+    int64_t low = isStale ? std::max(from, fits + 1) : from, high = isStale ? spec.L : std::max(from, fits);
+    int64_t to = std::uniform_int_distribution<int64_t>(low, high)(c.rng);
+    growRing(c, row, to);
+    for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv) {
+      Case::OwnedRecords all = c.records(row, hv, to);
+      reference::Records added{all.d.data() + from * spec.V, all.k.data() + from * spec.K,
+                               all.g.data() + from * spec.gateDim(), to - from};
+      std::vector<double> &state = trajectory[row * spec.HV + hv];
+      state = reference::materialise(spec, std::move(state), added);
+    }
+  }
+}
+
+template <typename F> void VerifyChecker::poisonRings(F valid) {
+  for (int64_t row = 0; row < options.rows; ++row)
+    if (c.live(row))
+      poisonRecords(c, c.ringSlot(row), valid(row));
+}
+
+Status VerifyChecker::upload() {
+  for (auto &[name, array] : c.arrays)
+    if (!array.host.empty())
+      RSSM_RETURN_IF_ERROR(array.upload());
+  return Status::ok();
+}
+
+void VerifyChecker::restore(const Case &from) {
+  for (auto &[name, array] : c.arrays)
+    array.host = from.arrays.at(name).host;
+}
+
+/// Uploads everything, launches, downloads everything.
+Status VerifyChecker::launch(Kernel &kernel) {
+  RSSM_RETURN_IF_ERROR(upload());
+  before = mirror(c);
+  auto args = c.args(kernel.manifest());
+  if (!args)
+    return args.status();
+  auto start = std::chrono::steady_clock::now();
+  RSSM_RETURN_IF_ERROR(kernel.launch(*args, uint32_t(options.rows)));
+  RSSM_RETURN_IF_ERROR(device.synchronize());
+  rec.report.launchSeconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (auto &[name, array] : c.arrays)
+    if (!array.host.empty())
+      RSSM_RETURN_IF_ERROR(array.download());
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Verify
+//===----------------------------------------------------------------------===//
+
+Status VerifyChecker::verify() {
+  poisonRings([&](int64_t row) { return c.wp(row); });
+  windows.fill();
+  RSSM_RETURN_IF_ERROR(launch(kernels.verify));
+  forEachHead([&](int64_t row, int64_t hv) { compareWindow(row, hv); });
+  for (int64_t row = 0; row < options.rows; ++row)
+    for (int64_t s = 0; s < windows.length(row); ++s) {
+      int64_t token = windows.first(row) + s;
+      if (!c.live(row))
+        rec.compareZero(c.arrays["out"], token, "null row " + std::to_string(row));
+      allow(c, before, "out", token, 0, c.arrays["out"].inner);
+      if (c.live(row) && c.wp(row) + s < spec.L)
+        allowRecord(c, before, c.ringSlot(row), c.wp(row) + s);
+    }
+  rec.compareBytes(c, before);
+  return Status::ok();
+}
+
+void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
+  int64_t index = row * spec.HV + hv, wp = before.wp(row);
+  std::vector<reference::Token> tokens = windows.tokens(row, hv, windows.length(row));
+  std::vector<reference::Step> steps = reference::window(
+      spec, before.state(row, hv), before.records(row, hv, wp).view(), tokens);
+  gates[index].assign(tokens.size(), {});
+  for (size_t s = 0; s < tokens.size(); ++s) {
+    std::string where = place(row, hv) + ", token " + std::to_string(s);
+    rec.compareOutput(c.arrays.at("out"), windows.first(row) + s, hv, steps[s].o, norm(tokens[s].v),
+                      where);
+    if (wp + int64_t(s) < spec.L)
+      deltaRms[index].add(rec.compareRecord(c, c.ringSlot(row), hv, wp + s, steps[s], tokens[s],
+                                            gates[index][s], where));
+  }
+}
+
+/// The tokens that both windows begin with have the same outputs and records.
+void VerifyChecker::compareKept(const Windows &then, const Case &result, const Windows &now,
+                                const std::vector<int64_t> &kept, const char *what) {
+  for (int64_t row = 0; row < options.rows; ++row) {
+    if (!c.live(row))
+      continue;
+    for (int64_t s = 0; s < kept[row]; ++s) {
+      std::string where = "row " + std::to_string(row) + ", token " + std::to_string(s);
+      const Array &a = c.arrays.at("out"), &b = result.arrays.at("out");
+      if (std::memcmp(a.at(now.first(row) + s), b.at(then.first(row) + s), a.inner * a.width) != 0)
+        rec.fail(where + ": expected the bits of its output to be those " + what);
+      if (c.wp(row) + s >= spec.L)
+        continue;
+      auto compare = [&](const char *name, int64_t heads, int64_t n) {
+        for (int64_t head = 0; head < heads; ++head) {
+          int64_t slot = c.ringSlot(row), at = (head * spec.L + c.wp(row) + s) * n;
+          if (std::memcmp(c.arrays.at(name).at(slot, at), result.arrays.at(name).at(slot, at), n * 4))
+            return rec.fail(where + ": expected the bits of '" + name + "' to be those " + what);
+        }
+      };
+      compare("d_ring", spec.HV, spec.V);
+      compare("k_ring", spec.H, spec.K);
+      compare("g_ring", spec.HV, spec.gateDim());
+    }
+  }
+}
+
+/// Runs other windows that begin with the same tokens.
+Status VerifyChecker::compareOtherWindows() {
+  Case result = mirror(c);
+  Windows then = windows;
+  std::vector<int64_t> kept, lengths;
+  auto between = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(c.rng);
+  };
+  for (int64_t row = 0; row < options.rows; ++row) {
+    kept.push_back(between(0, windows.length(row)));
+    lengths.push_back(between(kept.back(), spec.T));
+  }
+  poisonRings([&](int64_t row) { return c.wp(row); });
+  windows.regrow(kept, lengths, /*firstToken=*/1);
+  RSSM_RETURN_IF_ERROR(launch(kernels.verify));
+  compareKept(then, result, windows, kept, "of the same token in another window");
+  windows.assign(then);
+  restore(result);
+  return Status::ok();
+}
+
+/// A window of one token is a step of replay decode, where that does not flush.
+Status VerifyChecker::compareDecode() {
+  if (!kernels.decode)
+    return Status::ok();
+  Case result = mirror(c);
+  Windows then = windows;
+  std::vector<int64_t> kept, ones(options.rows, 1);
+  for (int64_t row = 0; row < options.rows; ++row)
+    kept.push_back(c.live(row) && c.wp(row) < spec.L - 1 ? windows.length(row) : 0);
+  poisonRings([&](int64_t row) { return c.wp(row); });
+  windows.regrow(kept, ones, /*firstToken=*/0);
+  std::fill(c.arrays["force_flush"].host.begin(), c.arrays["force_flush"].host.end(), uint8_t(0));
+  RSSM_RETURN_IF_ERROR(launch(*kernels.decode));
+  compareKept(then, result, windows, kept, "of replay decode");
+  windows.assign(then);
+  restore(result);
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Cursors and fold
+//===----------------------------------------------------------------------===//
+
+Status VerifyChecker::advance() {
+  for (int64_t row = 0; row < options.rows; ++row)
+    integer("fold_len", row) = -7;
+  RSSM_RETURN_IF_ERROR(launch(kernels.cursors));
+  // What the rule says is what the buffers hold from here on.
+  auto expect = [&](int64_t row, const char *name, int64_t index, int64_t value) {
+    if (int64_t got = integer(name, index); got != value)
+      rec.fail("row " + std::to_string(row) + ": expected '" + name + "' to be " +
+               std::to_string(value) + " but got " + std::to_string(got));
+    integer(name, index) = int32_t(value);
+    allow(c, before, name, 0, index, 1);
+  };
+  for (int64_t row = 0; row < options.rows; ++row) {
+    if (!c.live(row)) {
+      expect(row, "fold_len", row, 0);
+      continue;
+    }
+    int64_t total = before.wp(row) + windows.accepted(row);
+    bool folds = total + spec.T > spec.L || before.forced(row);
+    expect(row, "fold_len", row, folds ? total : 0);
+    expect(row, "wp", c.ringSlot(row), folds ? 0 : total);
+  }
+  rec.compareBytes(c, before);
+  if (spec.state == DType::F32)
+    forEachHead([&](int64_t row, int64_t hv) {
+      int64_t index = row * spec.HV + hv;
+      for (const reference::Step &step :
+           reference::window(spec, trajectory[index], {},
+                             windows.tokens(row, hv, windows.accepted(row)), &gates[index]))
+        reference::advance(spec, trajectory[index], step);
+    });
+  return Status::ok();
+}
+
+Status VerifyChecker::fold() {
+  poisonRings([&](int64_t row) {
+    return integer("fold_len", row) > 0 ? integer("fold_len", row) : c.wp(row);
+  });
+  RSSM_RETURN_IF_ERROR(launch(kernels.fold));
+  forEachHead([&](int64_t row, int64_t hv) {
+    if (integer("fold_len", row) > 0)
+      compareFold(row, hv);
+  });
+  for (int64_t row = 0; row < options.rows; ++row)
+    if (c.live(row) && integer("fold_len", row) > 0)
+      allow(c, before, "state", c.stateSlot(row), 0, c.arrays["state"].inner);
+  rec.compareBytes(c, before);
+  return Status::ok();
+}
+
+void VerifyChecker::compareFold(int64_t row, int64_t hv) {
+  int64_t index = row * spec.HV + hv;
+  std::vector<double> got = c.state(row, hv);
+  std::vector<double> expected =
+      reference::materialise(spec, before.state(row, hv),
+                             before.records(row, hv, integer("fold_len", row)).view());
+  double error = rec.compareState(got, expected, 0, place(row, hv));
+  if (spec.state != DType::F32)
+    return;
+  stateRms[index].add(error);
+  rec.record(rec.report.trajectory, relativeError(got, trajectory[index]), 2e-6 * rec.growth,
+             place(row, hv));
+}
+
+} // namespace
+
+Result<CheckReport> run::checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
+                                     const CheckOptions &options) {
+  CaseOptions caseOptions;
+  caseOptions.rows = options.rows;
+  caseOptions.seed = options.seed;
+  caseOptions.nullRate = options.nullRate;
+  caseOptions.flushRate = options.flushRate;
+  caseOptions.gates = options.gates;
+  auto created = Case::create(device, spec, caseOptions);
+  if (!created)
+    return created.status();
+  return VerifyChecker(device, kernels, spec, options, created.take()).run();
+}

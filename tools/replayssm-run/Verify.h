@@ -1,0 +1,60 @@
+//===- Verify.h - Verify, cursors and fold against the oracle ---*- C++ -*-===//
+#pragma once
+
+#include "tools/replayssm-run/Compare.h"
+
+#include <algorithm>
+
+namespace replayssm::run {
+
+/// The kernels of one commit set.
+struct VerifyKernels {
+  Kernel verify, cursors, fold;
+  /// Replay decode with the same ring, where windows are of one token: its
+  /// outputs have the same bits.
+  std::optional<Kernel> decode;
+};
+
+/// Life cycles verify -> cursors -> fold over ragged windows and random accepts.
+Result<CheckReport> checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
+                                const CheckOptions &options);
+
+/// One batch of windows on the buffers of a case: where each row's tokens are,
+/// how many there are, and how many will be accepted.
+class Windows {
+public:
+  explicit Windows(Case &c) : c(c), rows_(c.options.rows) {}
+
+  /// Random lengths, inputs and accepts. Tokens that no live row has hold NaN.
+  void fill();
+  int64_t first(int64_t row) const { return rows_[row].first; }
+  /// As a kernel sees it: clamped to T.
+  int64_t length(int64_t row) const { return std::min(rows_[row].given, c.spec.T); }
+  /// As accept_len says; it may be outside 0 .. length.
+  int64_t given(int64_t row) const { return rows_[row].accepted; }
+  int64_t accepted(int64_t row) const {
+    return std::clamp<int64_t>(rows_[row].accepted, 0, length(row));
+  }
+  std::vector<reference::Token> tokens(int64_t row, int64_t hv, int64_t count) const;
+  /// Other windows that begin with the same tokens: `kept` of them in each row;
+  /// of the given lengths. Inputs move, the others are new. Outputs are poisoned.
+  void regrow(const std::vector<int64_t> &kept, const std::vector<int64_t> &lengths,
+              int64_t firstToken);
+  void assign(const Windows &other) { rows_ = other.rows_; }
+
+private:
+  struct Row {
+    int64_t first = 0, given = 0, accepted = 0;
+  };
+  void place(int64_t firstToken);
+  Case &c;
+  std::vector<Row> rows_;
+};
+
+/// Puts random records behind those of a live row, up to `wp`, and moves its
+/// cursor there (host mirrors only).
+void growRing(Case &c, int64_t row, int64_t wp);
+/// NaN in the records from `first` on of one ring slot (host mirrors only).
+void poisonRecords(Case &c, int64_t ringSlot, int64_t first);
+
+} // namespace replayssm::run

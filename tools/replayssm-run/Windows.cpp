@@ -1,0 +1,122 @@
+//===- Windows.cpp - Random windows of a verify case ----------------------===//
+#include "tools/replayssm-run/Verify.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+static const char *const tokenArrays[] = {"mixed_qkv", "a", "b"};
+
+static void poison(Case &c, std::initializer_list<const char *> names) {
+  for (const char *name : names)
+    std::fill(c.arrays[name].host.begin(), c.arrays[name].host.end(), uint8_t(0xff));
+}
+
+/// Writes query_start_loc from the lengths.
+void Windows::place(int64_t firstToken) {
+  int64_t at = firstToken;
+  for (size_t row = 0; row <= rows_.size(); ++row) {
+    int32_t start = int32_t(at);
+    std::memcpy(c.arrays["query_start_loc"].at(0, row), &start, 4);
+    if (row == rows_.size())
+      break;
+    rows_[row].first = at;
+    at += rows_[row].given;
+  }
+}
+
+void Windows::fill() {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  auto below = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n)(c.rng); };
+  int64_t T = c.spec.T, L = c.spec.L;
+  for (Row &row : rows_) {
+    double kind = uniform(c.rng);
+    row.given = kind < 0.12 ? 0 : kind < 0.5 ? T : kind < 0.58 ? T + 1 : below(T);
+  }
+  place(below(1)); // The first token need not be token 0.
+  poison(c, {"mixed_qkv", "a", "b", "out"});
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    Row &row = rows_[i];
+    int64_t n = length(i), room = c.live(i) ? L - c.wp(i) : n;
+    double kind = uniform(c.rng);
+    row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + 5 : kind < 0.68 ? -3 : below(n);
+    // On either side of where the next window still fits.
+    if (int64_t edge = room - T + below(1); uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
+      row.accepted = edge;
+    // Records that a stale cursor left no room for were never kept.
+    if (std::min(row.accepted, n) > room)
+      row.accepted = room;
+    int32_t accepted = int32_t(row.accepted);
+    std::memcpy(c.arrays["accept_len"].at(0, i), &accepted, 4);
+    *c.arrays["force_flush"].at(0, i) = uniform(c.rng) < c.options.flushRate ? 1 : 0;
+    if (c.live(i))
+      for (int64_t s = 0; s < n; ++s)
+        c.fillToken(row.first + s);
+  }
+}
+
+void Windows::regrow(const std::vector<int64_t> &kept, const std::vector<int64_t> &lengths,
+                     int64_t firstToken) {
+  std::vector<Row> old = rows_;
+  for (size_t i = 0; i < rows_.size(); ++i)
+    rows_[i].given = lengths[i];
+  std::vector<std::vector<uint8_t>> inputs;
+  for (const char *name : tokenArrays)
+    inputs.push_back(c.arrays[name].host);
+  place(firstToken);
+  poison(c, {"mixed_qkv", "a", "b", "out"});
+  for (size_t i = 0; i < rows_.size(); ++i)
+    for (int64_t s = 0; c.live(i) && s < length(i); ++s) {
+      c.fillToken(rows_[i].first + s);
+      for (size_t n = 0; s < kept[i] && n < inputs.size(); ++n) {
+        Array &array = c.arrays[tokenArrays[n]];
+        std::memcpy(array.at(rows_[i].first + s),
+                    inputs[n].data() + (old[i].first + s) * array.stride * array.width,
+                    array.inner * array.width);
+      }
+    }
+}
+
+std::vector<reference::Token> Windows::tokens(int64_t row, int64_t hv, int64_t count) const {
+  std::vector<reference::Token> tokens;
+  for (int64_t s = 0; s < count; ++s)
+    tokens.push_back(c.token(first(row) + s, hv));
+  return tokens;
+}
+
+void run::poisonRecords(Case &c, int64_t ringSlot, int64_t first) {
+  int64_t L = c.spec.L;
+  auto poison = [&](const char *name, int64_t heads, int64_t n) {
+    for (int64_t head = 0; head < heads && first < L; ++head)
+      std::memset(c.arrays[name].at(ringSlot, (head * L + first) * n), 0xff, (L - first) * n * 4);
+  };
+  poison("d_ring", c.spec.HV, c.spec.V);
+  poison("k_ring", c.spec.H, c.spec.K);
+  poison("g_ring", c.spec.HV, c.spec.gateDim());
+}
+
+void run::growRing(Case &c, int64_t row, int64_t wp) {
+  const KernelSpec &spec = c.spec;
+  int64_t L = spec.L, GK = spec.gateDim(), slot = c.ringSlot(row);
+  std::normal_distribution<double> normal(0, 1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  auto put = [&](const char *name, int64_t index, double value) {
+    fromDouble(c.arrays[name].at(slot, index), DType::F32, value);
+  };
+  for (int64_t j = c.wp(row); j < wp; ++j) {
+    for (int64_t hv = 0; hv < spec.HV; ++hv) {
+      for (int64_t v = 0; v < spec.V; ++v)
+        put("d_ring", (hv * L + j) * spec.V + v, 0.3 * normal(c.rng));
+      for (int64_t i = 0; i < GK; ++i)
+        put("g_ring", (hv * L + j) * GK + i,
+            uniform(c.rng) < 0.02 ? -1000 : -0.3 * std::fabs(normal(c.rng)));
+    }
+    for (int64_t i = 0; i < spec.H * spec.K; ++i)
+      put("k_ring", (i / spec.K * L + j) * spec.K + i % spec.K,
+          normal(c.rng) / std::sqrt(double(spec.K)));
+  }
+  int32_t cursor = int32_t(wp);
+  std::memcpy(c.arrays["wp"].at(0, slot), &cursor, 4);
+}
