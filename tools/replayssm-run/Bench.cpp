@@ -20,12 +20,16 @@ using namespace replayssm::run;
 
 namespace {
 
+/// Microseconds of one launch, and of the stream of the fewest bytes.
+struct Column {
+  std::string name;
+  double time = 0, floor = 0;
+};
 struct Timing {
   std::string spec;
   int64_t rows = 0;
-  std::vector<double> positions; ///< us at each ring position (packed: one).
-  double mean = 0, floor = 0;
-  double middle = 0, middleFloor = 0, last = 0, lastFloor = 0;
+  std::vector<double> positions; ///< us at each of Bench::positions().
+  std::vector<Column> columns;
 };
 
 /// Buffers of one (spec, rows): `sets` disjoint groups of random slots.
@@ -39,6 +43,8 @@ private:
   Status put(const std::string &name, const std::vector<int32_t> &values);
   uint64_t launchArg(const KernelArg &arg, int64_t set, int64_t position) const;
   double otherBytes(int64_t position) const;
+  std::vector<int64_t> positions() const;
+  bool writesState(int64_t position) const;
 
   Device *device = nullptr;
   Buffer *pool = nullptr;
@@ -94,14 +100,14 @@ Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows
     return b.fill(name, dtype, count * inner, scale, shift);
   };
   RSSM_RETURN_IF_ERROR(add("state", spec.state, slots, stateElements, 0.1, 0));
-  if (spec.phase == Phase::Replay) {
+  if (spec.phase != Phase::Packed) {
     RSSM_RETURN_IF_ERROR(add("d_ring", DType::F32, slots, spec.HV * L * spec.V, 0.1, 0));
     RSSM_RETURN_IF_ERROR(add("k_ring", DType::F32, slots, spec.H * L * spec.K, kScale, 0));
     RSSM_RETURN_IF_ERROR(add("g_ring", DType::F32, slots, spec.HV * L * GK, 0.01, -0.1));
   }
   auto addTokens = [&](const std::string &name, uint64_t inner, double scale) {
-    RSSM_RETURN_IF_ERROR(add(name, spec.io, slots, inner, scale, 0));
-    b.perSetBytes[name] = rows * inner * byteWidth(spec.io);
+    RSSM_RETURN_IF_ERROR(add(name, spec.io, slots * spec.T, inner, scale, 0));
+    b.perSetBytes[name] = rows * spec.T * inner * byteWidth(spec.io);
     return Status::ok();
   };
   RSSM_RETURN_IF_ERROR(addTokens("mixed_qkv", 2 * spec.H * spec.K + spec.HV * spec.V, 1));
@@ -120,8 +126,14 @@ Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows
   b.perSetBytes["state_idx"] = b.perSetBytes["ring_idx"] = rows * 4;
   RSSM_RETURN_IF_ERROR(b.put("force_flush", flags));
   b.perSetBytes["force_flush"] = 0;
-  if (spec.phase == Phase::Replay)
-    for (int64_t p = 0; p < L; ++p)
+  std::vector<int32_t> starts(rows + 1);
+  for (int64_t row = 0; row <= rows; ++row)
+    starts[row] = int32_t(row * spec.T);
+  RSSM_RETURN_IF_ERROR(b.put("query_start_loc", starts));
+  b.perSetBytes["query_start_loc"] = 0;
+  // Cursors, or lengths of folds: the same for all.
+  if (spec.phase != Phase::Packed)
+    for (int64_t p : b.positions())
       RSSM_RETURN_IF_ERROR(b.put("wp" + std::to_string(p), std::vector<int32_t>(slots, int32_t(p))));
   return b;
 }
@@ -129,7 +141,7 @@ Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows
 uint64_t Bench::launchArg(const KernelArg &arg, int64_t set, int64_t position) const {
   if (arg.kind == KernelArg::Kind::Stride)
     return strides.at(arg.name.substr(0, arg.name.size() - 7));
-  if (arg.name == "wp")
+  if (arg.name == "wp" || arg.name == "fold_len")
     return buffers.at("wp" + std::to_string(position)).address();
   return buffers.at(arg.name).address() + set * perSetBytes.at(arg.name);
 }
@@ -139,60 +151,91 @@ double Bench::otherBytes(int64_t position) const {
   double io = byteWidth(spec.io), GK = spec.gateDim();
   double token = io * (2 * spec.H * spec.K + 2 * spec.HV * spec.V + spec.HV * (GK + 1));
   double record = 4 * (spec.H * spec.K + spec.HV * (spec.V + GK));
-  if (spec.phase == Phase::Packed)
+  switch (spec.phase) {
+  case Phase::Packed:
     return rows * token;
-  bool flush = position >= spec.L - 1;
-  return rows * (token + record * (position + (flush ? 0 : 1)));
+  case Phase::Fold:
+    return rows * record * position;
+  default:
+    return rows * (spec.T * token + record * (position + (writesState(position) ? 0 : spec.T)));
+  }
+}
+
+/// The ring positions to time: histories, or lengths of a fold.
+std::vector<int64_t> Bench::positions() const {
+  std::vector<int64_t> all;
+  switch (spec.phase) {
+  case Phase::Verify:
+    all = {0, std::min(spec.L / 2, spec.L - spec.T), spec.L - spec.T};
+    break;
+  case Phase::Fold:
+    all = {std::max<int64_t>(spec.L / 2, 1), spec.L};
+    break;
+  default:
+    all.resize(spec.phase == Phase::Packed ? 1 : spec.L);
+    std::iota(all.begin(), all.end(), 0);
+  }
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+bool Bench::writesState(int64_t position) const {
+  return spec.phase == Phase::Packed || spec.phase == Phase::Fold ||
+         (spec.phase == Phase::Replay && position >= spec.L - 1);
 }
 
 Result<Timing> Bench::run(Kernel &kernel) {
   Timing timing;
   timing.spec = print(spec);
   timing.rows = rows;
-  int64_t positions = spec.phase == Phase::Packed ? 1 : spec.L;
-  std::vector<std::vector<std::vector<uint64_t>>> args(positions);
-  for (int64_t p = 0; p < positions; ++p)
-    for (int64_t set = 0; set < sets; ++set) {
-      auto &values = args[p].emplace_back();
-      for (const KernelArg &arg : kernel.manifest().args)
-        values.push_back(launchArg(arg, set, p));
-    }
+  std::vector<int64_t> all = positions();
   int64_t launches = std::max<int64_t>(sets, 8);
-  for (int64_t p = 0; p < positions; ++p) {
+  for (int64_t p : all) {
+    std::vector<std::vector<uint64_t>> args(sets);
+    for (int64_t set = 0; set < sets; ++set)
+      for (const KernelArg &arg : kernel.manifest().args)
+        args[set].push_back(launchArg(arg, set, p));
     auto time = timeLaunches(*device, launches, [&](int64_t i) {
-      return kernel.launch(args[p][i % sets], uint32_t(rows));
+      return kernel.launch(args[i % sets], uint32_t(rows));
     });
     if (!time)
       return time.status();
     timing.positions.push_back(*time);
   }
   double stateBytes = double(rows) * spec.HV * spec.V * spec.K * byteWidth(spec.state);
-  auto readFirst = timeStream(*device, *pool, uint64_t(stateBytes + otherBytes(0)), false);
-  if (!readFirst)
-    return readFirst.status();
-  auto readLast = timeStream(*device, *pool, uint64_t(stateBytes + otherBytes(positions - 1)), false);
-  if (!readLast)
-    return readLast.status();
+  double fewest = otherBytes(all.front()), most = otherBytes(all.back());
+  auto readFewest = timeStream(*device, *pool, uint64_t(stateBytes + fewest), false);
+  if (!readFewest)
+    return readFewest.status();
+  auto readMost = timeStream(*device, *pool, uint64_t(stateBytes + most), false);
+  if (!readMost)
+    return readMost.status();
   auto update = timeStream(*device, *pool, uint64_t(stateBytes), true);
   if (!update)
     return update.status();
-  double perByte = *readFirst / (stateBytes + otherBytes(0));
+  double perByte = *readFewest / (stateBytes + fewest);
   std::vector<double> floors;
-  for (int64_t p = 0; p < positions; ++p) {
-    bool flush = spec.phase == Phase::Packed || p >= spec.L - 1;
-    double share = positions > 1 ? double(p) / (positions - 1) : 0;
-    floors.push_back(flush ? *update + otherBytes(p) * perByte
-                           : *readFirst + share * (*readLast - *readFirst));
+  for (int64_t p : all) {
+    double share = most > fewest ? (otherBytes(p) - fewest) / (most - fewest) : 0;
+    floors.push_back(writesState(p) ? *update + otherBytes(p) * perByte
+                                    : *readFewest + share * (*readMost - *readFewest));
   }
   auto mean = [](const std::vector<double> &x) {
     return std::accumulate(x.begin(), x.end(), 0.0) / x.size();
   };
-  timing.mean = mean(timing.positions);
-  timing.floor = mean(floors);
-  timing.middle = timing.positions[positions / 2];
-  timing.middleFloor = floors[positions / 2];
-  timing.last = timing.positions.back();
-  timing.lastFloor = floors.back();
+  auto column = [&](std::string name, size_t i) {
+    timing.columns.push_back({std::move(name), timing.positions[i], floors[i]});
+  };
+  if (spec.phase == Phase::Packed) {
+    column("us", 0);
+  } else if (spec.phase == Phase::Replay) {
+    timing.columns.push_back({"cycle", mean(timing.positions), mean(floors)});
+    column("middle", all.size() / 2);
+    column("flush", all.size() - 1);
+  } else {
+    for (size_t i = 0; i < all.size(); ++i)
+      column((spec.phase == Phase::Fold ? "fold " : "history ") + std::to_string(all[i]), i);
+  }
   return timing;
 }
 
@@ -203,7 +246,27 @@ const char *suite[] = {
     "rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16,state=bf16",
     "rule=kda,phase=packed,H=32,HV=32,K=128,V=128",
     "rule=kda,phase=replay,H=32,HV=32,K=128,V=128,L=16",
+    "rule=gdn,phase=verify,H=16,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
+    "rule=gdn,phase=verify,H=16,HV=32,K=128,V=128,L=32,T_max=8,flush_at=commit,fold=records",
+    "rule=gdn,phase=fold,H=16,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
+    "rule=kda,phase=verify,H=32,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
+    "rule=kda,phase=verify,H=32,HV=32,K=128,V=128,L=32,T_max=8,flush_at=commit,fold=records",
+    "rule=kda,phase=fold,H=32,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
 };
+
+/// One line of a table, and the heading above the first.
+std::string tableLine(const Timing &timing, bool heading) {
+  std::string names = "| rows |", rule = "|--:|", line = "| " + std::to_string(timing.rows) + " |";
+  for (const Column &column : timing.columns) {
+    char text[96];
+    std::snprintf(text, sizeof text, " %.2f | %.2f | %.2f |", column.time, column.floor,
+                  column.time / column.floor);
+    names += " " + column.name + " | floor | ratio |";
+    rule += "--:|--:|--:|";
+    line += text;
+  }
+  return (heading ? names + "\n" + rule + "\n" : "") + line + "\n";
+}
 
 int report(const Status &status) {
   std::fprintf(stderr, "replayssm-run: %s\n", status.str().c_str());
@@ -261,12 +324,6 @@ int run::runBench(const Options &options) {
                   resources->blocksPerMultiprocessor, kernel->manifest().threads);
     markdown += line;
     std::printf("%s", line);
-    bool packed = spec->phase == Phase::Packed;
-    const char *head = packed ? "| rows | us | floor | ratio |\n|--:|--:|--:|--:|\n"
-                              : "| rows | cycle | floor | ratio | middle | floor | ratio | flush | floor | ratio |\n"
-                                "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
-    markdown += head;
-    std::printf("%s", head);
     for (int64_t B : rows) {
       auto bench = Bench::create(*device, *spec, B, *pool);
       if (!bench)
@@ -274,22 +331,14 @@ int run::runBench(const Options &options) {
       auto timing = bench->run(*kernel);
       if (!timing)
         return report(timing.status());
-      if (packed)
-        std::snprintf(line, sizeof line, "| %lld | %.2f | %.2f | %.2f |\n", static_cast<long long>(B),
-                      timing->mean, timing->floor, timing->mean / timing->floor);
-      else
-        std::snprintf(line, sizeof line,
-                      "| %lld | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
-                      static_cast<long long>(B), timing->mean, timing->floor,
-                      timing->mean / timing->floor, timing->middle, timing->middleFloor,
-                      timing->middle / timing->middleFloor, timing->last, timing->lastFloor,
-                      timing->last / timing->lastFloor);
-      markdown += line;
-      std::printf("%s", line);
+      std::string tableText = tableLine(*timing, B == rows.front());
+      markdown += tableText;
+      std::printf("%s", tableText.c_str());
       std::fflush(stdout);
       std::ostringstream entry;
       entry << (firstTiming ? "\n  " : ",\n  ") << "{\"spec\": \"" << timing->spec << "\", \"rows\": " << B
-            << ", \"mean_us\": " << timing->mean << ", \"floor_us\": " << timing->floor
+            << ", \"mean_us\": " << timing->columns[0].time
+            << ", \"floor_us\": " << timing->columns[0].floor
             << ", \"positions_us\": [";
       for (size_t i = 0; i < timing->positions.size(); ++i)
         entry << (i ? ", " : "") << timing->positions[i];
