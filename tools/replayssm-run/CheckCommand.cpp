@@ -219,8 +219,8 @@ int run::runCheck(const Options &options) {
   }
   if (passed + failed == 0)
     return report(Status(StatusCode::InvalidArgument,
-                         "expected a packed or replay kernel but got cursors only: they are "
-                         "checked with the replay kernel that they serve"));
+                         "expected a packed, replay or verify kernel but got cursors and folds only: they are "
+                         "checked with the kernel that they serve"));
   json += "\n]}\n";
   if (!options.jsonPath.empty())
     if (Status status = writeFile(options.jsonPath, json); !status)
