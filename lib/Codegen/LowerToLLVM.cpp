@@ -231,9 +231,9 @@ Status codegen::lowerToLLVM(gpu::GPUModuleOp gpuModule, bool verifyEach) {
     return left ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (left)
-    return {StatusCode::Unsupported, place(left->getLoc()) + "error: '" +
-                                         left->getName().getStringRef().str() +
-                                         "' has no device instruction"};
+    return {StatusCode::Internal, place(left->getLoc()) + "error: '" +
+                                      left->getName().getStringRef().str() +
+                                      "' was left by the conversion to LLVM"};
   for (auto func : gpuModule.getOps<LLVM::LLVMFuncOp>())
     if (Attribute size = func->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName()))
       func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
