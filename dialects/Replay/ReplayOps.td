@@ -124,24 +124,6 @@ def Replay_CursorOp : Replay_Op<"cursor", [Pure]> {
   let assemblyFormat = "$ring `wrap` `(` $length `)` attr-dict";
   let hasVerifier = 1;
 }
-def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
-  let summary = "The checkpoint of one slot and this value head (virtual)";
-  let arguments = (ins Index:$slot);
-  let results = (outs Replay_StateType:$state);
-  let assemblyFormat = "$slot attr-dict `:` type($state)";
-  let hasVerifier = 1;
-}
-def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure]> {
-  let summary = "The records 0 .. valid-1 of one ring slot; others read as zero";
-  let arguments = (ins Index:$ring, Index:$valid);
-  let results = (outs Replay_RecordsType:$records);
-  let assemblyFormat = "$ring `valid` `(` $valid `)` attr-dict `:` type($records)";
-  let hasVerifier = 1;
-}
-def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
-  let summary = "q, k, v (slices of mixed_qkv), a or b of this row's tokens and head";
-  let arguments = (ins StrAttr:$name);
-  let results = (outs Replay_Mat:$value);
 def Replay_WindowOp : Replay_Op<"window", [Pure]> {
   let summary = "This row's tokens: the first of them, and how many, at most the kernel's window";
   let description = [{
@@ -159,18 +141,36 @@ def Replay_LoadRowOp : Replay_Op<"load_row", [Pure]> {
   let assemblyFormat = "$name attr-dict";
   let hasVerifier = 1;
 }
-  let assemblyFormat = "$name attr-dict `:` type($value)";
+def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
+  let summary = "The checkpoint of one slot and this value head (virtual)";
+  let arguments = (ins Index:$slot);
+  let results = (outs Replay_StateType:$state);
+  let assemblyFormat = "$slot attr-dict `:` type($state)";
   let hasVerifier = 1;
 }
-def Replay_LoadParamOp : Replay_Op<"load_param", [Pure]> {
-  let summary = "A per-head parameter: A_log [HV] or dt_bias [HV] / [HV, K]";
+def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure]> {
+  let summary = "The records 0 .. valid-1 of one ring slot; others read as zero";
+  let arguments = (ins Index:$ring, Index:$valid);
+  let results = (outs Replay_RecordsType:$records);
+  let assemblyFormat = "$ring `valid` `(` $valid `)` attr-dict `:` type($records)";
+  let hasVerifier = 1;
+}
+def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
+  let summary = "q, k, v (slices of mixed_qkv), a or b of this row's tokens and head";
   let description = [{
     Without `window` the row has one token, its own. With it (first, length) the
     tokens first .. first + length - 1; the rest read as zero.
   }];
   let arguments = (ins StrAttr:$name, Variadic<Index>:$window);
-  let results = (outs Replay_MatF32:$value);
+  let results = (outs Replay_Mat:$value);
   let assemblyFormat = "$name (`window` `(` $window^ `)`)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+def Replay_LoadParamOp : Replay_Op<"load_param", [Pure]> {
+  let summary = "A per-head parameter: A_log [HV] or dt_bias [HV] / [HV, K]";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Replay_MatF32:$value);
+  let assemblyFormat = "$name attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 def Replay_ReplayOp : Replay_Op<"replay", [Pure, AllTypesMatch<["state", "result"]>]> {
@@ -230,6 +230,12 @@ def Replay_SetCursorOp : Replay_Op<"set_cursor"> {
   let assemblyFormat = "$ring `,` $value attr-dict";
   let hasVerifier = 1;
 }
+def Replay_StoreRowOp : Replay_Op<"store_row"> {
+  let summary = "This row's element of fold_len <- value";
+  let arguments = (ins StrAttr:$name, Index:$value);
+  let assemblyFormat = "$name `,` $value attr-dict";
+  let hasVerifier = 1;
+}
 
 //===----------------------------------------------------------------------===//
 // What reads become when pushed to the leaves
@@ -248,12 +254,6 @@ def Replay_RingReadOp : Replay_Op<"ring_read", [Pure]> {
   let arguments = (ins Replay_RecordsType:$records, Replay_MatF32:$w, Variadic<Replay_Mat>:$xs);
   let results = (outs Variadic<Replay_MatF32>:$ys);
   let assemblyFormat = "$records `,` $w `,` $xs attr-dict `:` functional-type(operands, results)";
-def Replay_StoreRowOp : Replay_Op<"store_row"> {
-  let summary = "This row's element of fold_len <- value";
-  let arguments = (ins StrAttr:$name, Index:$value);
-  let assemblyFormat = "$name `,` $value attr-dict";
-  let hasVerifier = 1;
-}
   let hasVerifier = 1;
 }
 def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, SameOperandsAndResultType]> {
