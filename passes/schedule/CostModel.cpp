@@ -50,8 +50,10 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
   kernel.getBody().walk([&](Operation *op) {
     if (auto load = dyn_cast<replay::LoadStateOp>(op))
       useState(load.getState());
-    if (auto read = dyn_cast<replay::ReadOp>(op))
+    if (auto read = dyn_cast<replay::ReadOp>(op)) {
       facts.reads += read.getXs().size();
+      facts.tokens = cast<ShapedType>(read.getXs().front().getType()).getDimSize(0);
+    }
     if (auto read = dyn_cast<replay::RingReadOp>(op))
       useRing(read.getRecords());
     if (auto fold = dyn_cast<replay::ReplayOp>(op)) {
@@ -63,7 +65,10 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
       (store->getParentOp() == kernel ? always : sometimes) = true;
     }
   });
-  // A branch that stores is that of the flush: once in a cycle of the ring.
+  // A branch that stores is that of the flush: once in a cycle of the ring. Without
+  // any reads it is all that the kernel does.
+  if (facts.reads == 0)
+    always |= sometimes;
   if (always || sometimes)
     facts.storeShare = always ? 1.0 : 1.0 / std::max<int64_t>(facts.ringLength, 1);
   return facts;
@@ -73,15 +78,17 @@ int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
   return ceilDiv(bv, warps * (32 / facts.lanes));
 }
 
-/// Copies, scores, decays along K and the operands of the fold: what is needed if
-/// no two of them can share their bytes.
+/// Copies, scores, decays along K, the operands of the fold and the tokens of a
+/// window: what is needed if no two of them can share their bytes.
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
-  int64_t length = facts.ringLength, bytes = facts.reads * length * 4;
+  int64_t length = facts.ringLength, bytes = facts.reads * facts.tokens * length * 4;
   bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
   if (bulk) // and room for the mbarriers and for alignment
     bytes += tiling.bv * facts.K * facts.stateBytes + length * facts.K * 4 + 256;
   if (alongK)
-    bytes += (length + 2) * facts.K * 4;
+    bytes += (length + 1 + facts.tokens * (1 + facts.levels())) * facts.K * 4;
+  if (facts.tokens > 1)
+    bytes += facts.reads * facts.tokens * 4 * (facts.K + facts.tokens * (alongK ? facts.levels() : 1));
   if (facts.folds)
     bytes += length * tiling.bv * 4 + (bulk && !alongK ? 0 : length * facts.K * 4);
   return bytes;
@@ -154,7 +161,9 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
     int64_t gates = alongK ? length * ceilDiv(facts.K, threads) : 0;
     ring = keys + gates + ceilDiv(length, 8) * rows;
   }
-  int64_t state = rows * perLane, operands = facts.reads * perLane;
+  // A window has its operands one by one, and every token's outputs at once.
+  int64_t state = rows * perLane, tokens = facts.tokens;
+  int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * (4 * rows + 2) : 0);
   int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
   costs.registers = constant.baseRegisters + std::max(reading, state + folding);
@@ -178,10 +187,17 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double memoryNs = costs.blockBytes / (gbps / target.multiprocessors);
 
   double perThread = constant.instructionsPerWarp +
-                     facts.reads * (state + rows * 2 * std::log2(facts.lanes)) +
+                     facts.reads * tokens * (state + rows * 2 * std::log2(facts.lanes)) +
                      state / 4.0 * (1 + facts.storeShare) + (bulk ? state / 4.0 : 0) +
-                     passes * keyRows * facts.reads * (perLane + 12.0) +
+                     passes * keyRows * facts.reads * tokens * (perLane + 12.0) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
+  if (tokens > 1) { // norms, scores, decays, the solve
+    double pairs = tokens * tokens / 2.0, rowsOfKeys = ceilDiv(tokens, tiling.warps * (32 / facts.lanes));
+    double perToken = perLane * (1.25 + rowsOfKeys) + 18;
+    perThread += facts.reads * tokens * perToken * (alongK ? 1 + facts.levels() / 2.0 : 1) +
+                 pairs * facts.reads * (rows + 4) +
+                 12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
+  }
   double foldPerThread = facts.folds ? length * (state + perLane / 4.0 + 6.0 / tiling.unroll) : 0;
   perThread += foldPerThread * facts.storeShare;
   double issueNs = perThread * tiling.warps / constant.issuePerCycle / target.clockGHz;

@@ -18,11 +18,14 @@ struct KernelFacts {
   int64_t stateBytes = 0;   ///< Per element; 0 = no state.
   int64_t ringLength = 0;   ///< 0 = no records are read or folded.
   int64_t gateDim = 1;      ///< Of the records.
-  int64_t reads = 0;        ///< Vectors that meet the state.
+  int64_t reads = 0;        ///< Vectors of a token that meet the state.
+  int64_t tokens = 1;       ///< Of a row.
   bool folds = false;       ///< Records are applied to the state.
   double storeShare = 0;    ///< Mean fraction of launches that write it.
 
   static KernelFacts of(replay::KernelOp kernel);
+  /// Levels at which the tokens of a window are told apart.
+  int64_t levels() const { return llvm::Log2_64_Ceil(tokens); }
   int64_t paddedK() const { return (K + lanes * vec - 1) / (lanes * vec) * lanes * vec; }
 };
 
