@@ -156,6 +156,8 @@ private:
   Value dot(Value a, Value b, int64_t dim, Value acc = {});
   mlir::LogicalResult lowerGate(replay::GateOp op);
   mlir::LogicalResult lowerBeta(replay::BetaOp op);
+  mlir::LogicalResult lowerRnorm(replay::RnormOp op);
+  mlir::LogicalResult lowerScores(replay::ScoresOp op);
 
   // LowerToTileWindow.cpp: several tokens.
   Value rowOf(Value source, int64_t row, int64_t col = 0);
@@ -166,14 +168,12 @@ private:
   mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
   void stageTokens();
   Value staged(Value source);
-  mlir::LogicalResult lowerRnorm(replay::RnormOp op);
+  mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
   void formDecays(Value gates);
   mlir::LogicalResult lowerWindowScores(replay::ScoresOp op);
   Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
   mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
   mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
-  mlir::LogicalResult lowerScores(replay::ScoresOp op);
-  mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
 
   // LowerToTileState.cpp: the checkpoint and its update.
   mlir::LogicalResult lowerLoadState(replay::LoadStateOp op);
@@ -215,16 +215,16 @@ private:
 
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
   llvm::DenseSet<mlir::Operation *> lowered;
-  llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
-  llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
-  llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
-  /// What only dominates the region that it was made in.
   /// Windows: lowered rows; what is formed where it is used; tokens along K; decays.
   llvm::DenseMap<std::pair<Value, int64_t>, Value> rows;
   llvm::DenseSet<Value> lazy;
   llvm::MapVector<Value, StagedTokens> tokenTiles;
   llvm::DenseMap<Value, llvm::SmallVector<Decays>> decays; ///< Gates -> by level.
   llvm::DenseMap<Value, Value> scores;                     ///< In shared memory.
+  llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
+  llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
+  llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
+  /// What only dominates the region that it was made in.
   struct Cache {
     llvm::DenseMap<Value, StateTile> checkpoints;
     llvm::DenseMap<Value, Value> states;
