@@ -148,28 +148,42 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   std::vector<int32_t> stateOf(stateSlots - firstSlot), ringOf(ringSlots);
   std::iota(stateOf.begin(), stateOf.end(), int32_t(firstSlot));
   std::iota(ringOf.begin(), ringOf.end(), 0);
-  // No row uses the slot of its own number or one slot for both: a kernel that
-  // takes one index for another is found out.
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::vector<bool> isNull(B);
+  for (int64_t row = 0; row < B; ++row)
+    isNull[row] = uniform(c.rng) < options.nullRate && B > 1;
+  if (options.nullRate > 0 && B > 1) // At least one.
+    isNull[c.rng() % B] = true;
+  // No row uses the slot of its own number or one slot for both, and one uses the
+  // lowest slot that is not null: a kernel that takes one index for another, or
+  // compares with the wrong number, is found out.
+  bool canUseFirst = false;
+  for (int64_t row = 0; row < B; ++row)
+    canUseFirst |= !isNull[row] && row != firstSlot;
   auto isMixed = [&] {
-    for (int64_t row = 0; row < B; ++row)
+    bool usesFirst = false;
+    for (int64_t row = 0; row < B; ++row) {
       if (stateOf[row] == row || ringOf[row] == row || stateOf[row] == ringOf[row])
         return false;
-    return true;
+      usesFirst |= !isNull[row] && stateOf[row] == firstSlot;
+    }
+    return usesFirst || !canUseFirst;
   };
   do {
     std::shuffle(stateOf.begin(), stateOf.end(), c.rng);
     std::shuffle(ringOf.begin(), ringOf.end(), c.rng);
   } while (!isMixed());
-  std::uniform_real_distribution<double> uniform(0, 1);
+  bool anyNull = false;
   for (int64_t row = 0; row < B; ++row) {
-    bool null = uniform(c.rng) < options.nullRate && B > 1;
-    // Null values in use: -1, other negatives, and 0 where that is null too.
-    int32_t nullValue = spec.null == NullRow::LE0 && uniform(c.rng) < 0.5 ? 0
-                        : uniform(c.rng) < 0.5                            ? -1
-                                                                          : INT32_MIN;
-    int32_t slot = null ? nullValue : stateOf[row];
+    // Null values in use: the largest, some other negatives, the least.
+    int32_t largest = spec.null == NullRow::LE0 ? 0 : -1;
+    int32_t nullValue = !anyNull || uniform(c.rng) < 0.5 ? largest
+                        : uniform(c.rng) < 0.5           ? -1
+                                                         : INT32_MIN;
+    anyNull |= isNull[row];
+    int32_t slot = isNull[row] ? nullValue : stateOf[row];
     // The ring index of a null row is ignored, whatever it says.
-    int32_t ring = null ? INT32_MAX : ringOf[row];
+    int32_t ring = isNull[row] ? INT32_MAX : ringOf[row];
     std::memcpy(c.arrays["state_idx"].at(0, row), &slot, 4);
     std::memcpy(c.arrays["ring_idx"].at(0, row), &ring, 4);
   }
