@@ -51,7 +51,7 @@ def legal(case):
     return True
 
 
-def covering_array(factors, seed):
+def covering_array(factors, seed, legal=legal):
     rng = random.Random(seed)
     names = list(factors)
     pairs = set()
@@ -135,11 +135,16 @@ def main():
     cases = covering_array(factors, SEED)
     print(f"covering array: seed {SEED}, {len(cases)} cases, device {args.device}", flush=True)
     lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
+    return run_all(lines, args, COUNT[args.device])
+
+
+def run_all(lines, args, count):
+    """Runs every check; the status of the script."""
     if args.list:
         print("\n".join(" ".join(line) for line in lines))
         return 0
-    if len(cases) != COUNT[args.device]:
-        print(f"expected {COUNT[args.device]} cases but got {len(cases)}: update COUNT if the factors changed")
+    if len(lines) != count:
+        print(f"expected {count} cases but got {len(lines)}: update COUNT if the factors changed")
         return 1
     from concurrent.futures import ThreadPoolExecutor
 
@@ -158,7 +163,7 @@ def main():
                 print(result.stdout[-3000:], result.stderr[-3000:], flush=True)
     for seconds, line in sorted(slowest, reverse=True)[:3]:
         print(f"slowest: {seconds:.1f} s  {line[2]} {line[4]}")
-    print(f"{len(cases) - failed} passed, {failed} failed")
+    print(f"{len(lines) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Checks the life cycle verify -> cursors -> fold over a pairwise covering array.
+
+As covering.py, for the kernels of a commit set: windows, rings, shapes and variants.
+"""
+import argparse
+import sys
+
+sys.dont_write_bytecode = True
+from covering import covering_array, run_all
+
+SEED = 20240611
+COUNT = {"host": 51, "cuda": 62}
+
+COMMON = {
+    "rule": ["gdn", "kda"],
+    "T": [1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
+    "L": [8, 16, 32, 64],
+    "state": ["f32", "bf16"],
+    "io": ["bf16", "f32"],
+    "null": ["lt0", "le0"],
+    "gates": ["mixed", "strong", "mild"],
+    "flush": ["0", "0.2"],
+    "copy": ["direct", "bulk"],
+}
+# Heads and dims are small on the host device: it runs every thread of every block.
+HOST = {
+    "heads": [(1, 1), (1, 2), (1, 3), (1, 4), (2, 2)],
+    "dims": [(128, 16), (96, 80), (64, 32), (8, 8), (24, 40)],
+    "rows": [1, 3],
+    "landing": ["issue", "wait"],
+    "schedule": ["0", "5"],
+    "perturb": ["0", "9"],
+}
+CUDA = {
+    "heads": [(16, 32), (16, 48), (4, 16), (2, 6), (32, 32), (5, 15)],
+    "dims": [(128, 128), (96, 80), (64, 32), (8, 8), (24, 200), (256, 256)],
+    "rows": [1, 3, 7, 64],
+}
+
+
+def legal(case):
+    return case.get("L", 64) >= case.get("T", 1)
+
+
+def command(run, device, case, index):
+    (H, HV), (K, V) = case["heads"], case["dims"]
+    spec = {
+        "rule": case["rule"], "phase": "verify", "H": H, "HV": HV, "K": K, "V": V, "L": case["L"],
+        "T_max": case["T"], "gate": "softplus", "beta": "sigmoid_f32", "qk_norm": "l2_rsqrt",
+        "null": case["null"], "state": case["state"], "io": case["io"],
+        "flush_at": "commit", "fold": "records",
+    }
+    line = [
+        run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
+        f"--device={device}", f"--rows={case['rows']}", f"--seed={index + 1}",
+        f"--flush-rate={case['flush']}", "--null-rate=0.2", f"--gates={case['gates']}",
+        f"--tiling=copy={case['copy']}",
+    ]
+    if device == "host":
+        # Two natural folds of every row.
+        steps = 2 * case["L"] // (case["T"] + 1) + 2
+        line += [
+            f"--landing={case['landing']}", f"--schedule-seed={case['schedule']}",
+            f"--perturb-seed={case['perturb']}", f"--steps={min(steps, 12)}",
+        ]
+    return line
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", required=True, help="replayssm-run")
+    parser.add_argument("--device", default="host", choices=["host", "cuda"])
+    parser.add_argument("--list", action="store_true", help="print the commands only")
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    factors = dict(COMMON, **(HOST if args.device == "host" else CUDA))
+    cases = covering_array(factors, SEED, legal)
+    print(f"covering array: seed {SEED}, {len(cases)} cases, device {args.device}", flush=True)
+    lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
+    return run_all(lines, args, COUNT[args.device])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
