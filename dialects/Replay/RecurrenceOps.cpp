@@ -43,9 +43,14 @@ LogicalResult LayerOp::verify() {
     return emitOpError() << "expected argument 'q' to be a tensor of f32, bf16 or f16 but got "
                          << block.getArgument(1).getType();
   Type f32 = Float32Type::get(getContext());
+  // What is precomputed comes in f32.
+  auto ioOrF32 = [&](unsigned argument) {
+    auto type = dyn_cast<RankedTensorType>(block.getArgument(argument).getType());
+    return type && type.getElementType().isF32() ? f32 : io;
+  };
   struct { StringRef name; int64_t cols; Type element; } const args[] = {
-      {"q", K, io}, {"k", K, io}, {"v", V, io}, {"a", gateDim, io},
-      {"b", 1, io}, {"A_log", 1, f32}, {"dt_bias", gateDim, f32}};
+      {"q", K, io}, {"k", K, io}, {"v", V, io}, {"a", gateDim, ioOrF32(4)},
+      {"b", 1, ioOrF32(5)}, {"A_log", 1, f32}, {"dt_bias", gateDim, f32}};
   for (auto [index, arg] : llvm::enumerate(args)) {
     auto expected = RankedTensorType::get({1, arg.cols}, arg.element);
     if (block.getArgument(index + 1).getType() != expected)
@@ -63,6 +68,22 @@ LogicalResult LayerOp::verify() {
 
 LogicalResult GateOp::verify() {
   int64_t rows = rowsOf(getA()), gateDim = colsOf(getA());
+  bool isSafe = getForm() == GateForm::Safe, isGiven = getForm() == GateForm::Precomputed;
+  unsigned params = isGiven ? 0 : 2;
+  if (getParams().size() != params)
+    return emitOpError() << "expected " << params + 1 << " operands of gate "
+                         << stringifyGateForm(getForm()) << " but got " << getNumOperands();
+  if (isSafe && !getLowerBound())
+    return emitOpError("expected lower_bound of gate safe");
+  if (!isSafe && getLowerBound())
+    return emitOpError() << "expected no lower_bound of gate " << stringifyGateForm(getForm());
+  if (isSafe && !(getLowerBound()->isFinite() && getLowerBound()->isNegative() && !getLowerBound()->isZero()))
+    return emitOpError() << "expected lower_bound < 0 but got " << getLowerBound()->convertToDouble();
+  if (isGiven && !getA().getType().getElementType().isF32())
+    return emitOpError() << "expected a precomputed gate in f32 but got "
+                         << getA().getType().getElementType();
+  if (isGiven)
+    return expectShape(*this, "the result", getG(), rows, gateDim);
   if (failed(expectShape(*this, "A_log", getALog(), 1, 1)) ||
       failed(expectShape(*this, "dt_bias", getDtBias(), 1, gateDim)))
     return failure();
@@ -70,6 +91,11 @@ LogicalResult GateOp::verify() {
 }
 
 LogicalResult BetaOp::verify() {
+  if (getFactor() != 1 && getFactor() != 2)
+    return emitOpError() << "expected factor 1 or 2 but got " << getFactor();
+  if (getForm() == BetaForm::Precomputed && !getB().getType().getElementType().isF32())
+    return emitOpError() << "expected a precomputed beta in f32 but got "
+                         << getB().getType().getElementType();
   if (failed(expectShape(*this, "b", getB(), rowsOf(getB()), 1)))
     return failure();
   return expectShape(*this, "the result", getBeta(), rowsOf(getB()), 1);

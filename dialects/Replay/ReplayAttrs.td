@@ -26,6 +26,16 @@ def Replay_NullEnum : Replay_Enum<"Null", "which state_idx values are null rows"
   I32EnumAttrCase<"LT0", 0, "lt0">, I32EnumAttrCase<"LE0", 1, "le0">]>;
 def Replay_NullAttr : Replay_EnumAttr<Replay_NullEnum, "null">;
 
+def Replay_GateEnum : Replay_Enum<"GateForm", "how the log decay comes from its inputs", [
+  I32EnumAttrCase<"Softplus", 0, "softplus">, I32EnumAttrCase<"Safe", 1, "safe">,
+  I32EnumAttrCase<"Precomputed", 2, "precomputed">]>;
+def Replay_GateAttr : Replay_EnumAttr<Replay_GateEnum, "gate_form">;
+
+def Replay_BetaEnum : Replay_Enum<"BetaForm", "how beta comes from b", [
+  I32EnumAttrCase<"SigmoidF32", 0, "sigmoid_f32">, I32EnumAttrCase<"SigmoidIO", 1, "sigmoid_io">,
+  I32EnumAttrCase<"Precomputed", 2, "precomputed">]>;
+def Replay_BetaAttr : Replay_EnumAttr<Replay_BetaEnum, "beta_form">;
+
 def Replay_HeadEnum : Replay_Enum<"Head", "which heads a ring field is kept for", [
   I32EnumAttrCase<"Key", 0, "key">, I32EnumAttrCase<"Value", 1, "value">]>;
 def Replay_DimEnum : Replay_Enum<"FieldDim", "the inner dimension of a ring field", [

@@ -25,7 +25,7 @@ def Replay_LayerOp : Replay_Op<"layer", [Symbol, IsolatedFromAbove, SingleBlock]
   let description = [{
     Block arguments, in order: the state, q, k, v (`tensor<1xN x io>`), a
     (`tensor<1xGK x io>`), b (`tensor<1x1 x io>`), A_log (`tensor<1x1xf32>`) and
-    dt_bias (`tensor<1xGKxf32>`). The body yields the next state and the output.
+    dt_bias (`tensor<1xGKxf32>`); a and b may be f32 whatever io is. The body yields the next state and the output.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Replay_ShapeAttr:$shape, Replay_NullAttr:$null);
   let regions = (region SizedRegion<1>:$body);
@@ -38,21 +38,39 @@ def Replay_YieldOp : Replay_Op<"yield", [Terminator, HasParent<"LayerOp">, Pure]
   let assemblyFormat = "$state `,` $output attr-dict `:` type(operands)";
 }
 def Replay_GateOp : Replay_Op<"gate", [Pure]> {
-  let summary = "g = -exp(A_log) * softplus(a + dt_bias), the log decay";
+  let summary = "The log decay g of each token";
   let description = [{
-    softplus(x) = log1p(exp(x)), x above 20. a is [T, GK], A_log [1, 1],
-    dt_bias [1, GK]; the result is [T, GK] and <= 0.
+    - `softplus(a, A_log, dt_bias)`: g = -exp(A_log) * softplus(a + dt_bias),
+      softplus(x) = log1p(exp(x)), x above 20;
+    - `safe(a, A_log, dt_bias) {lower_bound = -5.0 : f64}`:
+      g = lower_bound * sigmoid(exp(A_log) * (a + dt_bias));
+    - `precomputed(a)`: g = a, which is f32 and has to be <= 0.
+
+    a is [T, GK], A_log [1, 1], dt_bias [1, GK]; the result is [T, GK] and <= 0.
   }];
-  let arguments = (ins Replay_Mat:$a, Replay_MatF32:$A_log, Replay_MatF32:$dt_bias);
+  let arguments = (ins Replay_GateAttr:$form, Replay_Mat:$a, Variadic<Replay_MatF32>:$params,
+      OptionalAttr<F64Attr>:$lower_bound);
   let results = (outs Replay_MatF32:$g);
-  let assemblyFormat = "`softplus` `(` operands `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $form `(` operands `)` attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    using Mat = ::mlir::TypedValue<::mlir::RankedTensorType>;
+    /// Of every form but precomputed.
+    Mat getALog() { return ::llvm::cast<Mat>(getParams()[0]); }
+    Mat getDtBias() { return ::llvm::cast<Mat>(getParams()[1]); }
+  }];
   let hasVerifier = 1;
 }
 def Replay_BetaOp : Replay_Op<"beta", [Pure]> {
-  let summary = "beta = sigmoid(b), in f32";
-  let arguments = (ins Replay_Mat:$b);
+  let summary = "The step size beta of each token, in f32";
+  let description = [{
+    - `sigmoid_f32(b)`: beta = factor * sigmoid(b);
+    - `sigmoid_io(b)`: the sigmoid rounded to the type of b and back;
+    - `precomputed(b)`: beta = factor * b, which is f32.
+  }];
+  let arguments = (ins Replay_BetaAttr:$form, Replay_Mat:$b,
+      DefaultValuedAttr<I64Attr, "1">:$factor);
   let results = (outs Replay_MatF32:$beta);
-  let assemblyFormat = "`sigmoid_f32` `(` $b `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $form `(` $b `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 def Replay_L2NormOp : Replay_Op<"l2norm", [Pure]> {

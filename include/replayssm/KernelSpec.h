@@ -21,11 +21,15 @@ enum class Phase { Packed, Replay, Cursors, Verify, Fold };
 enum class FlushAt { Decode, Commit };
 enum class DType { F32, BF16, F16 };
 enum class NullRow { LT0, LE0 };
+enum class Gate { Softplus, Safe, Precomputed };
+enum class Beta { SigmoidF32, SigmoidIO, Precomputed };
 
 RSSM_API const char *name(Rule);
 RSSM_API const char *name(Phase);
 RSSM_API const char *name(DType);
 RSSM_API const char *name(NullRow);
+RSSM_API const char *name(Gate);
+RSSM_API const char *name(Beta);
 
 /// One kernel. Values that this version cannot compile are refused by the
 /// parser with a diagnostic that lists what is supported, so a KernelSpec that
@@ -42,6 +46,10 @@ struct KernelSpec {
   /// Decode sets fold a ring inside replay; commit sets (verify, cursors and fold
   /// of T tokens) in a launch of its own, behind the cursors.
   FlushAt flushAt = FlushAt::Decode;
+  Gate gate = Gate::Softplus;
+  double lowerBound = 0;      ///< of Gate::Safe, < 0; else 0
+  Beta beta = Beta::SigmoidF32;
+  int64_t betaFactor = 1;     ///< 1 or 2
   DType io = DType::BF16;     ///< q, k, v, a, b, out
   DType state = DType::F32;   ///< checkpoint
   NullRow null = NullRow::LT0;
@@ -50,6 +58,9 @@ struct KernelSpec {
 
   RSSM_API double effectiveScale() const;
   int64_t gateDim() const { return rule == Rule::GDN ? 1 : K; }
+  /// What is precomputed comes in f32.
+  DType aType() const { return gate == Gate::Precomputed ? DType::F32 : io; }
+  DType bType() const { return beta == Beta::Precomputed ? DType::F32 : io; }
   bool operator==(const KernelSpec &) const = default;
 };
 

@@ -52,6 +52,13 @@ void compareRecurrence(Comparison &compare, LayerOp layer, const KernelSpec &spe
     int64_t gateDim = cast<ShapedType>(gate.getG().getType()).getDimSize(1);
     // K is at least 8, so the width of the gate tells the rules apart.
     compare.field("rule", std::string(gateDim == 1 ? "gdn" : "kda"), std::string(name(spec.rule)));
+    compare.field("gate", stringifyGateForm(gate.getForm()).str(), std::string(name(spec.gate)));
+    if (auto bound = gate.getLowerBound())
+      compare.field("lower_bound", bound->convertToDouble(), spec.lowerBound);
+  });
+  layer.walk([&](BetaOp beta) {
+    compare.field("beta", stringifyBetaForm(beta.getForm()).str(), std::string(name(spec.beta)));
+    compare.field("beta_factor", int64_t(beta.getFactor()), spec.betaFactor);
   });
   layer.walk([&](DeltaOp delta) {
     compare.field("state", dtypeOf(delta.getState().getType()), std::string(name(spec.state)));

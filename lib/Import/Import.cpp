@@ -37,8 +37,8 @@ void printLayer(std::ostream &os, const KernelSpec &spec) {
                       std::to_string(spec.K) + ", " + name(spec.state) + ">";
   std::string key = row(spec.K, io), keyF32 = row(spec.K, "f32");
   std::string value = row(spec.V, io), valueF32 = row(spec.V, "f32");
-  std::string gate = row(spec.gateDim(), io), gateF32 = row(spec.gateDim(), "f32");
-  std::string one = row(1, io), oneF32 = row(1, "f32");
+  std::string gate = row(spec.gateDim(), name(spec.aType())), gateF32 = row(spec.gateDim(), "f32");
+  std::string one = row(1, name(spec.bType())), oneF32 = row(1, "f32");
   std::string eps = "eps = " + literal(spec.eps) + " : f64";
 
   os << "replay.layer @" << name(spec.rule) << " <H = " << spec.H << ", HV = " << spec.HV
@@ -46,9 +46,16 @@ void printLayer(std::ostream &os, const KernelSpec &spec) {
      << "^bb0(%S: " << state << ", %q: " << key << ", %k: " << key << ",\n"
      << "     %v: " << value << ", %a: " << gate << ", %b: " << one << ",\n"
      << "     %A_log: " << oneF32 << ", %dt_bias: " << gateF32 << "):\n"
-     << "  %g = replay.gate softplus(%a, %A_log, %dt_bias) : (" << gate << ", " << oneF32 << ", "
-     << gateF32 << ") -> " << gateF32 << "\n"
-     << "  %beta = replay.beta sigmoid_f32(%b) : (" << one << ") -> " << oneF32 << "\n"
+     << "  %g = replay.gate " << name(spec.gate);
+  if (spec.gate == Gate::Precomputed)
+    os << "(%a) : (" << gate;
+  else
+    os << "(%a, %A_log, %dt_bias)"
+       << (spec.gate == Gate::Safe ? " {lower_bound = " + literal(spec.lowerBound) + " : f64}" : "")
+       << " : (" << gate << ", " << oneF32 << ", " << gateF32;
+  os << ") -> " << gateF32 << "\n"
+     << "  %beta = replay.beta " << name(spec.beta) << "(%b)"
+     << (spec.betaFactor == 2 ? " {factor = 2 : i64}" : "") << " : (" << one << ") -> " << oneF32 << "\n"
      << "  %qn = replay.l2norm l2_rsqrt(%q) {" << eps << ", scale = "
      << literal(spec.effectiveScale()) << " : f64} : (" << key << ") -> " << keyF32 << "\n"
      << "  %kn = replay.l2norm l2_rsqrt(%k) {" << eps << "} : (" << key << ") -> " << keyF32 << "\n"

@@ -44,10 +44,12 @@ const std::vector<Key> &keyTable() {
       {"L", T::Integer, {}, {}, false, 1, maxRing},
       {"T", T::Integer, {}, {}, false, 1, maxWindow},
       {"T_max", T::Integer, {}, {}, false, 1, maxWindow},
-      {"gate", T::Choice, {"softplus", "softplus_log_1p_exp", "safe", "precomputed"}, {"softplus"}, true},
+      {"gate", T::Choice, {"softplus", "softplus_log_1p_exp", "safe", "precomputed"},
+       {"softplus", "safe", "precomputed"}, true},
       {"lower_bound", T::Real},
-      {"beta", T::Choice, {"sigmoid_f32", "sigmoid_io", "precomputed"}, {"sigmoid_f32"}, true},
-      {"beta_factor", T::Choice, {"1", "2"}, {"1"}},
+      {"beta", T::Choice, {"sigmoid_f32", "sigmoid_io", "precomputed"},
+       {"sigmoid_f32", "sigmoid_io", "precomputed"}, true},
+      {"beta_factor", T::Choice, {"1", "2"}, {"1", "2"}},
       {"qk_norm", T::Choice, {"none", "l2_rsqrt", "l2_recip", "l2_div", "l2_outer"}, {"l2_rsqrt"}, true},
       {"eps", T::Real},
       {"scale", T::Scale},
@@ -251,8 +253,6 @@ Status checkRelations(const Fields &fields) {
     return invalid("'lower_bound' applies to gate=safe only");
   if (isSafe && !fields.get("lower_bound"))
     return invalid("expected 'lower_bound' to be given for gate=safe, a number below 0");
-  if (isSafe && !(*number<double>(*fields.get("lower_bound")) < 0))
-    return invalid("expected 'lower_bound' to be below 0 but got " + quote(*fields.get("lower_bound")));
   return Status::ok();
 }
 
@@ -267,6 +267,13 @@ const char *replayssm::name(DType dtype) {
   return dtype == DType::F32 ? "f32" : dtype == DType::BF16 ? "bf16" : "f16";
 }
 const char *replayssm::name(NullRow null) { return null == NullRow::LT0 ? "lt0" : "le0"; }
+
+const char *replayssm::name(Gate gate) {
+  return gate == Gate::Softplus ? "softplus" : gate == Gate::Safe ? "safe" : "precomputed";
+}
+const char *replayssm::name(Beta beta) {
+  return beta == Beta::SigmoidF32 ? "sigmoid_f32" : beta == Beta::SigmoidIO ? "sigmoid_io" : "precomputed";
+}
 
 double KernelSpec::effectiveScale() const {
   return scale != 0 ? scale : std::pow(double(K), -0.5);
@@ -309,6 +316,12 @@ Status replayssm::validate(const KernelSpec &spec) {
     return invalid("expected 'eps' to be a positive f32 number but got '" + text(spec.eps) + "'");
   if (spec.scale != 0 && !isPositiveF32(spec.scale))
     return invalid("expected 'scale' to be a positive f32 number but got '" + text(spec.scale) + "'");
+  if (spec.gate == Gate::Safe && !isPositiveF32(-spec.lowerBound))
+    return invalid("expected 'lower_bound' to be below 0 but got '" + text(spec.lowerBound) + "'");
+  if (spec.gate != Gate::Safe && spec.lowerBound != 0)
+    return invalid("'lower_bound' applies to gate=safe only");
+  if (spec.betaFactor != 1 && spec.betaFactor != 2)
+    return invalid("expected 'beta_factor' to be one of 1, 2 but got '" + std::to_string(spec.betaFactor) + "'");
   if (spec.state == DType::F16)
     return unsupported("state=f16 cannot be compiled by this version; supported: f32, bf16");
   return Status::ok();
@@ -344,6 +357,15 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
   integer("T_max", spec.T);
   if (fields.get("flush_at"))
     spec.flushAt = FlushAt::Commit;
+  for (Gate gate : {Gate::Softplus, Gate::Safe, Gate::Precomputed})
+    if (fields.get("gate") == name(gate))
+      spec.gate = gate;
+  for (Beta beta : {Beta::SigmoidF32, Beta::SigmoidIO, Beta::Precomputed})
+    if (fields.get("beta") == name(beta))
+      spec.beta = beta;
+  if (auto bound = fields.get("lower_bound"))
+    spec.lowerBound = *number<double>(*bound);
+  integer("beta_factor", spec.betaFactor);
   dtype("io", spec.io);
   dtype("state", spec.state);
   spec.null = fields.get("null") == "lt0" ? NullRow::LT0 : NullRow::LE0;
@@ -365,7 +387,11 @@ std::string replayssm::print(const KernelSpec &spec) {
          item("K", std::to_string(spec.K)) + item("V", std::to_string(spec.V));
   if (spec.phase != Phase::Packed)
     out += item("L", std::to_string(spec.L));
-  out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.T)) + ",gate=softplus,beta=sigmoid_f32,beta_factor=1,qk_norm=l2_rsqrt";
+  out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.T)) + item("gate", name(spec.gate));
+  if (spec.gate == Gate::Safe)
+    out += item("lower_bound", text(spec.lowerBound));
+  out += item("beta", name(spec.beta)) + item("beta_factor", std::to_string(spec.betaFactor)) +
+         ",qk_norm=l2_rsqrt";
   out += item("eps", text(spec.eps)) +
          item("scale", spec.scale == 0 ? std::string(defaultScale) : text(spec.scale)) +
          item("io", name(spec.io)) + item("state", name(spec.state)) + item("null", name(spec.null));

@@ -6,10 +6,31 @@
 using namespace replayssm;
 using namespace replayssm::reference;
 
-double reference::gate(double a, double aLog, double dtBias) {
+static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+double reference::gate(const KernelSpec &spec, double a, double aLog, double dtBias) {
+  if (spec.gate == Gate::Precomputed)
+    return a;
   double x = a + dtBias;
+  if (spec.gate == Gate::Safe)
+    return spec.lowerBound * sigmoid(std::exp(aLog) * x);
   double softplus = x <= 20 ? std::log1p(std::exp(x)) : x;
   return -std::exp(aLog) * softplus;
+}
+
+double reference::roundTo(DType dtype, double value) {
+  int mantissaBits = dtype == DType::F32 ? 23 : dtype == DType::BF16 ? 7 : 10;
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  double step = std::ldexp(1.0, std::ilogb(value) - mantissaBits);
+  return std::nearbyint(value / step) * step;
+}
+
+double reference::beta(const KernelSpec &spec, double b) {
+  double value = spec.beta == Beta::Precomputed ? b : sigmoid(b);
+  if (spec.beta == Beta::SigmoidIO)
+    value = roundTo(spec.io, value);
+  return static_cast<double>(spec.betaFactor) * value;
 }
 
 static std::vector<double> l2norm(const std::vector<double> &x, double eps, double scale) {
@@ -70,7 +91,7 @@ Step reference::step(const KernelSpec &spec, const std::vector<double> &state,
   Step result;
   result.g.resize(gateDim);
   for (int64_t c = 0; c < gateDim; ++c)
-    result.g[c] = gate(token.a[c], token.aLog, token.dtBias[c]);
+    result.g[c] = gate(spec, token.a[c], token.aLog, token.dtBias[c]);
   if (gates)
     result.g = *gates;
   std::vector<double> q = l2norm(token.q, spec.eps, spec.effectiveScale());
@@ -84,7 +105,7 @@ Step reference::step(const KernelSpec &spec, const std::vector<double> &state,
   }
   std::vector<double> yq = read(spec, state, records, qa);
   std::vector<double> yk = read(spec, state, records, ka);
-  double beta = 1.0 / (1.0 + std::exp(-token.b));
+  double beta = reference::beta(spec, token.b);
   double kq = dot(result.k.data(), q.data(), K);
   result.d.resize(V);
   result.o.resize(V);

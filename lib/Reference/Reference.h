@@ -37,8 +37,13 @@ struct Step {
   std::vector<double> g; ///< [GK] log decay
 };
 
-/// g = -exp(A_log) softplus(a + dt_bias); softplus(x) = log1p(exp(x)), x above 20.
-double gate(double a, double aLog, double dtBias);
+/// softplus: g = -exp(A_log) softplus(a + dt_bias), softplus(x) = log1p(exp(x)), x
+/// above 20; safe: g = lower_bound sigmoid(exp(A_log) (a + dt_bias)); or a itself.
+double gate(const KernelSpec &spec, double a, double aLog, double dtBias);
+/// sigmoid(b), also rounded to b's dtype, or b itself; times the factor.
+double beta(const KernelSpec &spec, double b);
+/// `value` rounded to the nearest of `dtype`, ties to even; in its normal range.
+double roundTo(DType dtype, double value);
 
 /// One step on checkpoint `state` [V, K] and `records`; nothing is written.
 /// `gates` replace the token's own: those that a kernel has stored.

@@ -26,6 +26,14 @@ inline constexpr float exp2Q[] = {0x1.000000p+0f, 0x1.62e430p-1f, 0x1.ebfbe0p-3f
                                   0x1.3b29b2p-7f, 0x1.5ee59ep-10f, 0x1.45f912p-13f};
 inline constexpr int exp2Terms = sizeof(exp2Q) / sizeof(exp2Q[0]);
 
+// exp as a pair of floats: x = n ln2 + r, exp(r) = 1 + r + r^2/2 + r^3 Q(r).
+inline constexpr float ln2Hi = 0x1.62e4p-1f; ///< ln 2 to 15 bits: n ln2Hi is exact
+inline constexpr float ln2Lo = 0x1.7f7d1cp-20f; ///< ln 2 - ln2Hi
+/// Q by ascending powers: Taylor; r^9/9! is 2e-10 on [-0.35, 0.35].
+inline constexpr float expTailQ[] = {0x1.555556p-3f, 0x1.555556p-5f, 0x1.111112p-7f, 0x1.6c16c2p-10f,
+                                     0x1.a01a02p-13f, 0x1.a01a02p-16f};
+inline constexpr int expTailTerms = sizeof(expTailQ) / sizeof(expTailQ[0]);
+
 // log1p(u) = k ln2 + log1p(f), 1 + f = (1 + u) 2^-k in [0.75, 1.5).
 inline constexpr int32_t threeQuartersBits = 0x3f400000;
 inline constexpr int32_t exponentMask = static_cast<int32_t>(0xff800000u);

@@ -154,8 +154,6 @@ private:
   Value fma(Value a, Value b, Value c);
   Value exp(Value tile);
   Value dot(Value a, Value b, int64_t dim, Value acc = {});
-  mlir::LogicalResult lowerGate(replay::GateOp op);
-  mlir::LogicalResult lowerBeta(replay::BetaOp op);
   mlir::LogicalResult lowerRnorm(replay::RnormOp op);
   mlir::LogicalResult lowerScores(replay::ScoresOp op);
 
@@ -174,6 +172,12 @@ private:
   Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
   mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
   mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
+
+  // LowerToTileGate.cpp: gates and beta.
+  Value softplusGate(Value a, Value bias, Value aLog);
+  Value safeGate(Value a, Value bias, Value aLog, double lowerBound);
+  mlir::LogicalResult lowerGate(replay::GateOp op);
+  mlir::LogicalResult lowerBeta(replay::BetaOp op);
 
   // LowerToTileState.cpp: the checkpoint and its update.
   mlir::LogicalResult lowerLoadState(replay::LoadStateOp op);

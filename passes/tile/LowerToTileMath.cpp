@@ -153,37 +153,8 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Gates, beta, norms, scores
+// Norms, scores
 //===----------------------------------------------------------------------===//
-
-LogicalResult Lowering::lowerGate(replay::GateOp op) {
-  // softplus(x) = max(x, 0) + log1p(exp(-|x|)): no branch, no overflow.
-  Value a = f32(values.lookup(op.getA())), bias = values.lookup(op.getDtBias());
-  Value x = add(a, bias);
-  Value small = exp(arith::NegFOp::create(b, math::AbsFOp::create(b, x)));
-  Value positive = arith::MaximumFOp::create(b, x, broadcast(splat({1, 1}, 0), shapeOf(x)));
-  Value softplus = add(positive, math::Log1pOp::create(b, small));
-  // Far below zero softplus is exp(x): there the rounding of the sum itself, which
-  // is sub-ulp of x but |x| ulps of the result, has to come back (TwoSum).
-  Value part = arith::SubFOp::create(b, x, a);
-  Value rest = arith::SubFOp::create(b, x, part);
-  Value lost = add(arith::SubFOp::create(b, a, rest), arith::SubFOp::create(b, bias, part));
-  softplus = fma(lost, small, softplus);
-  Value rate = arith::NegFOp::create(b, exp(values.lookup(op.getALog())));
-  Value g = mul(softplus, rate);
-  values[op.getG()] = g;
-  if (shapeOf(g)[1] > 1)
-    spread.insert(g);
-  return success();
-}
-
-LogicalResult Lowering::lowerBeta(replay::BetaOp op) {
-  Value x = f32(values.lookup(op.getB()));
-  Value one = broadcast(splat({1, 1}, 1), shapeOf(x));
-  Value divisor = add(one, exp(arith::NegFOp::create(b, x)));
-  values[op.getBeta()] = arith::DivFOp::create(b, one, divisor);
-  return success();
-}
 
 LogicalResult Lowering::lowerRnorm(replay::RnormOp op) {
   Value x = f32(tileOf(op.getX(), {1, dims.K}));

@@ -159,6 +159,61 @@ TEST(Math, Divide) {
   EXPECT_TRUE(std::isnan(divideSequence(hw, nan_, 2.0f)));
 }
 
+struct FloatPair { float hi, lo; };
+
+FloatPair expPairSequence(float x) {
+  float shifted = std::fma(x, log2eHi, expMagic), n = expMagic - shifted;
+  float rest = std::fma(n, ln2Hi, x), small = n * ln2Lo;
+  float r = rest + small, rLo = small - (r - rest);
+  float square = r * r, half = square * 0.5f, squareLo = std::fma(r, r, -square);
+  float tail = square * r * polynomial(expTailQ, expTailTerms, r);
+  float first = 1.0f + r, firstLo = r - (first - 1.0f);
+  float second = first + half, secondLo = half - (second - first);
+  float lo = firstLo + secondLo + std::fma(rLo, second, std::fma(squareLo, 0.5f, tail));
+  float hi = second + lo;
+  float scale = bitsToFloat(static_cast<int32_t>(static_cast<uint32_t>(floatBits(shifted)) << exponentShift));
+  return {hi * scale, (lo - (hi - second)) * scale};
+}
+
+TEST(Math, ExpPair) {
+  double worstRelative = 0;
+  for (int i = 0; i <= points; ++i) {
+    float x = -80.0f + 140.0f * (static_cast<float>(i) / static_cast<float>(points));
+    FloatPair pair = expPairSequence(x);
+    double exact = std::exp(static_cast<double>(x));
+    double error = std::fabs(static_cast<double>(pair.hi) + static_cast<double>(pair.lo) - exact) / exact;
+    worstRelative = std::fmax(worstRelative, error);
+  }
+  EXPECT_LE(worstRelative, 0x1p-29);
+  EXPECT_EQ(expPairSequence(0.0f).hi, 1.0f);
+  EXPECT_EQ(expPairSequence(0.0f).lo, 0.0f);
+}
+
+// g = lower_bound sigmoid(exp(A) (a + bias)), down to where sigmoid vanishes.
+TEST(Math, SafeGate) {
+  for (int ulps : {-2, 0, 2}) {
+    Hardware hw{ulps};
+    for (float aLog : {-20.0f, -3.3f, -0.7f, 0.0f, 0.9f, 2.2f, 5.1f}) {
+      FloatPair rate = expPairSequence(aLog);
+      double exactRate = std::exp(static_cast<double>(aLog)), worstUlps = 0;
+      float bias = 0.37f, span = static_cast<float>(86 / exactRate);
+      for (int i = -40'000; i <= 40'000; ++i) {
+        float a = span * (static_cast<float>(i) / 40'000.0f);
+        float x = a + bias, part = x - a, xLo = (a - (x - part)) + (bias - part);
+        float z = x * rate.hi;
+        float zLo = std::fma(xLo, rate.hi, std::fma(x, rate.lo, std::fma(x, rate.hi, -z)));
+        float small = expSequence(-std::fabs(z));
+        small = std::fma(small, z < 0 ? zLo : -zLo, small);
+        float g = divideSequence(hw, z < 0 ? small * -5.0f : -5.0f, small + 1.0f);
+        double exact = -5 / (1 + std::exp(-exactRate * (static_cast<double>(a) + static_cast<double>(bias))));
+        if (std::fabs(exact) > 0x1p-123)
+          worstUlps = std::fmax(worstUlps, ulpsBetween(g, exact));
+      }
+      EXPECT_LE(worstUlps, 4.0) << "A_log " << aLog << " ulps " << ulps;
+    }
+  }
+}
+
 // beta = 1 / (1 + exp(-b))
 TEST(Math, Sigmoid) {
   for (int ulps : {-2, 0, 2}) {

@@ -13,7 +13,7 @@ import sys
 import time
 
 SEED = 20240607
-COUNT = {"host": 39, "cuda": 49}
+COUNT = {"host": 46, "cuda": 53}
 
 COMMON = {
     "rule": ["gdn", "kda"],
@@ -22,6 +22,9 @@ COMMON = {
     "state": ["f32", "bf16"],
     "io": ["bf16", "f32"],
     "null": ["lt0", "le0"],
+    "gate": ["softplus", "safe", "precomputed"],
+    "beta": ["sigmoid_f32", "sigmoid_io", "precomputed"],
+    "factor": [1, 2],
     "gates": ["mixed", "strong", "mild"],
     "flush": ["0", "0.2"],
     "copy": ["direct", "bulk"],
@@ -104,9 +107,11 @@ def command(run, device, case, index):
     (H, HV), (K, V) = case["heads"], case["dims"]
     spec = {
         "rule": case["rule"], "phase": case["phase"], "H": H, "HV": HV, "K": K, "V": V,
-        "gate": "softplus", "beta": "sigmoid_f32", "qk_norm": "l2_rsqrt", "null": case["null"],
+        "gate": case["gate"], "beta": case["beta"], "beta_factor": case["factor"], "qk_norm": "l2_rsqrt", "null": case["null"],
         "state": case["state"], "io": case["io"],
     }
+    if case["gate"] == "safe":
+        spec["lower_bound"] = -5
     if case["phase"] == "replay":
         spec["L"] = case["L"]
     line = [

@@ -105,15 +105,16 @@ Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows
     RSSM_RETURN_IF_ERROR(add("k_ring", DType::F32, slots, spec.H * L * spec.K, kScale, 0));
     RSSM_RETURN_IF_ERROR(add("g_ring", DType::F32, slots, spec.HV * L * GK, 0.01, -0.1));
   }
-  auto addTokens = [&](const std::string &name, uint64_t inner, double scale) {
-    RSSM_RETURN_IF_ERROR(add(name, spec.io, slots * spec.T, inner, scale, 0));
-    b.perSetBytes[name] = rows * spec.T * inner * byteWidth(spec.io);
+  auto addTokens = [&](const std::string &name, DType dtype, uint64_t inner, double scale, double shift = 0) {
+    RSSM_RETURN_IF_ERROR(add(name, dtype, slots * spec.T, inner, scale, shift));
+    b.perSetBytes[name] = rows * spec.T * inner * byteWidth(dtype);
     return Status::ok();
   };
-  RSSM_RETURN_IF_ERROR(addTokens("mixed_qkv", 2 * spec.H * spec.K + spec.HV * spec.V, 1));
-  RSSM_RETURN_IF_ERROR(addTokens("a", spec.HV * GK, 1));
-  RSSM_RETURN_IF_ERROR(addTokens("b", spec.HV, 1));
-  RSSM_RETURN_IF_ERROR(addTokens("out", spec.HV * spec.V, 0));
+  bool givenGate = spec.gate == Gate::Precomputed, givenBeta = spec.beta == Beta::Precomputed;
+  RSSM_RETURN_IF_ERROR(addTokens("mixed_qkv", spec.io, 2 * spec.H * spec.K + spec.HV * spec.V, 1));
+  RSSM_RETURN_IF_ERROR(addTokens("a", spec.aType(), spec.HV * GK, givenGate ? 0.01 : 1, givenGate ? -0.1 : 0));
+  RSSM_RETURN_IF_ERROR(addTokens("b", spec.bType(), spec.HV, givenBeta ? 0.1 : 1, givenBeta ? 0.5 : 0));
+  RSSM_RETURN_IF_ERROR(addTokens("out", spec.io, spec.HV * spec.V, 0));
   RSSM_RETURN_IF_ERROR(add("A_log", DType::F32, 1, spec.HV, 0.1, 0));
   RSSM_RETURN_IF_ERROR(add("dt_bias", DType::F32, 1, spec.HV * GK, 0.5, -4));
 
@@ -149,7 +150,8 @@ uint64_t Bench::launchArg(const KernelArg &arg, int64_t set, int64_t position) c
 /// Bytes besides the state at one ring position: tokens, output, records.
 double Bench::otherBytes(int64_t position) const {
   double io = byteWidth(spec.io), GK = spec.gateDim();
-  double token = io * (2 * spec.H * spec.K + 2 * spec.HV * spec.V + spec.HV * (GK + 1));
+  double token = io * (2 * spec.H * spec.K + 2 * spec.HV * spec.V) +
+                 spec.HV * (GK * byteWidth(spec.aType()) + byteWidth(spec.bType()));
   double record = 4 * (spec.H * spec.K + spec.HV * (spec.V + GK));
   switch (spec.phase) {
   case Phase::Packed:

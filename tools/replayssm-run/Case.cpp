@@ -123,8 +123,8 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   };
   addFloats("state", spec.state, stateSlots, spec.HV * spec.V * spec.K, true);
   addFloats("mixed_qkv", spec.io, tokens, 2 * spec.H * spec.K + spec.HV * spec.V, true);
-  addFloats("a", spec.io, tokens, spec.HV * GK, true);
-  addFloats("b", spec.io, tokens, spec.HV, true);
+  addFloats("a", spec.aType(), tokens, spec.HV * GK, true);
+  addFloats("b", spec.bType(), tokens, spec.HV, true);
   addFloats("out", spec.io, tokens, spec.HV * spec.V, true);
   addFloats("A_log", DType::F32, 1, spec.HV, false);
   addFloats("dt_bias", DType::F32, 1, spec.HV * GK, false);
@@ -195,7 +195,9 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     for (int64_t i = 0; i < state.inner; ++i)
       fromDouble(state.at(slot, i), spec.state, 0.1 * normal(c.rng));
   for (int64_t hv = 0; hv < spec.HV; ++hv) {
-    double aLog = options.gates == Gates::Strong ? std::log(16.0 + 200 * uniform(c.rng))
+    // A_log of a safe gate is the slope of its sigmoid.
+    double aLog = spec.gate == Gate::Safe      ? (options.gates == Gates::Strong ? 2 : options.gates == Gates::Mild ? -3 : 0) + 0.5 * normal(c.rng)
+                  : options.gates == Gates::Strong ? std::log(16.0 + 200 * uniform(c.rng))
                   : options.gates == Gates::Mild ? std::log(1e-4 + 1e-3 * uniform(c.rng))
                                                  : std::log(0.5 + 15.5 * uniform(c.rng));
     fromDouble(c.arrays["A_log"].at(0, hv), DType::F32, aLog);
@@ -227,13 +229,10 @@ void Case::fillToken(int64_t token) {
   for (int64_t i = 0; i < qkv.inner; ++i)
     fromDouble(qkv.at(token, i), spec.io,
                (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));
-  for (int64_t i = 0; i < a.inner; ++i) {
-    // A few far-out gate inputs: the linear and the vanishing end of softplus.
-    double x = uniform(rng) < 0.05 ? 30 * normal(rng) : 2 * normal(rng);
-    fromDouble(a.at(token, i), spec.io, x);
-  }
+  for (int64_t i = 0; i < a.inner; ++i)
+    fromDouble(a.at(token, i), a.dtype, gateInput());
   for (int64_t i = 0; i < b.inner; ++i)
-    fromDouble(b.at(token, i), spec.io, 3 * normal(rng));
+    fromDouble(b.at(token, i), b.dtype, betaInput());
 }
 
 Status Case::nextToken() {
@@ -247,6 +246,34 @@ Status Case::nextToken() {
   for (const char *name : {"mixed_qkv", "a", "b", "force_flush", "out"})
     RSSM_RETURN_IF_ERROR(arrays[name].upload());
   return Status::ok();
+}
+
+double Case::gateInput() {
+  std::normal_distribution<double> normal(0, 1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  // A few far-out gates: the linear and the vanishing end of softplus and sigmoid.
+  bool isFar = uniform(rng) < 0.05;
+  if (spec.gate != Gate::Precomputed)
+    return isFar ? 30 * normal(rng) : 2 * normal(rng);
+  double rate = options.gates == Gates::Strong ? 40 : options.gates == Gates::Mild ? 1e-3 : 0.5;
+  if (isFar) // No decay, of either sign, and nothing left of the state.
+    return uniform(rng) < 0.3 ? 0.0 : uniform(rng) < 0.5 ? -0.0 : -1000.0;
+  return -rate * std::exp(normal(rng));
+}
+
+double Case::betaInput() {
+  std::normal_distribution<double> normal(0, 1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  if (spec.beta == Beta::Precomputed)
+    return uniform(rng) < 0.1 ? 1.0 : uniform(rng) < 0.1 ? 0.0 : uniform(rng);
+  for (;;) {
+    double b = reference::roundTo(spec.io, 3 * normal(rng)), unrounded = 1 / (1 + std::exp(-b));
+    // Where a few ulp of f32 decide the rounding there is no one right answer.
+    if (spec.beta != Beta::SigmoidIO || spec.io == DType::F32 ||
+        reference::roundTo(spec.io, unrounded * (1 - 0x1p-20)) ==
+            reference::roundTo(spec.io, unrounded * (1 + 0x1p-20)))
+      return b;
+  }
 }
 
 void Case::poisonRing(int64_t ringSlot) {

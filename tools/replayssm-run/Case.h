@@ -81,6 +81,9 @@ public:
   OwnedRecords records(int64_t row, int64_t hv) const;
   OwnedRecords records(int64_t row, int64_t hv, int64_t count) const;
 
+  double gateInput();
+  double betaInput();
+
   KernelSpec spec;
   CaseOptions options;
   std::map<std::string, Array> arrays;

@@ -162,12 +162,13 @@ double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int6
   gates.resize(GK);
   for (int64_t i = 0; i < GK; ++i) {
     gates[i] = stored("g_ring", hv, GK, i);
-    // A softplus below 2^-126 may flush to zero before exp(A_log) scales it.
-    double smallest = std::exp(token.aLog) * 0x1p-125;
+    // A softplus or sigmoid below 2^-126 may flush to zero before it is scaled.
+    double scale = spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog);
+    double smallest = spec.gate == Gate::Precomputed ? 0 : scale * 0x1p-125;
     double slack = std::fabs(expected.g[i]) < smallest ? smallest : 0;
     record(report.gate,
            std::max(std::fabs(gates[i] - expected.g[i]) - slack, /*NaN goes first*/ 0.0) / ulp(DType::F32, expected.g[i]),
-           4.0, where);
+           spec.gate == Gate::Precomputed ? 0.0 : 4.0, where);
   }
   return error;
 }

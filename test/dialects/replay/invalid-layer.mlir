@@ -279,3 +279,75 @@ replay.kernel @delta_d shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes
       : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xbf16>, tensor<1x1xf32>, tensor<1x1xf32>)
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x4xf32>)
 }
+
+// -----
+
+replay.kernel @gate_operands shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected 3 operands of gate safe but got 1}}
+  %g = replay.gate safe(%a) {lower_bound = -5.0 : f64} : (tensor<1x1xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_precomputed_operands shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected 1 operands of gate precomputed but got 3}}
+  %g = replay.gate precomputed(%A, %A, %A) : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_no_bound shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected lower_bound of gate safe}}
+  %g = replay.gate safe(%a, %A, %A) : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_bound shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected no lower_bound of gate softplus}}
+  %g = replay.gate softplus(%a, %A, %A) {lower_bound = -5.0 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_bound_sign shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected lower_bound < 0 but got 0}}
+  %g = replay.gate safe(%a, %A, %A) {lower_bound = 0.0 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_precomputed_type shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected a precomputed gate in f32 but got 'bf16'}}
+  %g = replay.gate precomputed(%a) : (tensor<1x1xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @beta_precomputed_type shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected a precomputed beta in f32 but got 'bf16'}}
+  %be = replay.beta precomputed(%a) : (tensor<1x1xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @beta_factor shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected factor 1 or 2 but got 3}}
+  %be = replay.beta sigmoid_io(%a) {factor = 3 : i64} : (tensor<1x1xbf16>) -> tensor<1x1xf32>
+}

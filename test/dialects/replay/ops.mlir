@@ -129,3 +129,23 @@ replay.kernel @ragged shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #d wind
   replay.store_out %v as bf16 window(%first, %length) : tensor<3x8xf32>
   replay.store_row "fold_len", %n
 }
+
+// -----
+
+// Gates and betas of every form; what is precomputed is f32 beside a 16-bit io.
+// CHECK-LABEL: replay.layer @given
+// CHECK: replay.gate precomputed(%{{.*}}) : (tensor<1x16xf32>) -> tensor<1x16xf32>
+// CHECK: replay.beta precomputed(%{{.*}}) {factor = 2 : i64} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+// CHECK: replay.gate safe(%{{.*}}, %{{.*}}, %{{.*}}) {lower_bound = -5.000000e+00 : f64} : (tensor<1x16xf32>, tensor<1x1xf32>, tensor<1x16xf32>) -> tensor<1x16xf32>
+// CHECK: replay.beta sigmoid_io(%{{.*}}) : (tensor<1x1xf32>) -> tensor<1x1xf32>
+replay.layer @given <H = 2, HV = 4, K = 16, V = 8> null le0 {
+^bb0(%S: !replay.state<8, 16, bf16>, %q: tensor<1x16xf16>, %k: tensor<1x16xf16>,
+     %v: tensor<1x8xf16>, %a: tensor<1x16xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x16xf32>):
+  %g = replay.gate precomputed(%a) : (tensor<1x16xf32>) -> tensor<1x16xf32>
+  %beta = replay.beta precomputed(%b) {factor = 2} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %safe = replay.gate safe(%a, %A, %dt) {lower_bound = -5.0} : (tensor<1x16xf32>, tensor<1x1xf32>, tensor<1x16xf32>) -> tensor<1x16xf32>
+  %io = replay.beta sigmoid_io(%b) : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %y = replay.read %S, %q : (!replay.state<8, 16, bf16>, tensor<1x16xf16>) -> tensor<1x8xf32>
+  replay.yield %S, %y : !replay.state<8, 16, bf16>, tensor<1x8xf32>
+}

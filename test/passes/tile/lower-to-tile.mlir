@@ -136,6 +136,57 @@ replay.kernel @scalars shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lane
 
 // -----
 
+// A safe gate: exp(A_log) and its product with the sum are carried as pairs, 2^n is
+// put together from bits, and no exponential is of a positive number.
+// CHECK-LABEL: gpu.func @safe
+// CHECK: %[[X:.*]] = arith.addf %{{.*}}, %{{.*}} : tensor<1x32xf32>
+// CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : tensor<1x1xf32> to tensor<1x1xi32>
+// CHECK: %[[EXP:.*]] = arith.shli %[[BITS]],
+// CHECK: %[[SCALE:.*]] = arith.bitcast %[[EXP]]
+// CHECK: arith.mulf %[[HI:.*]], %[[SCALE]]
+// CHECK: arith.mulf %[[LO:.*]], %[[SCALE]]
+// CHECK: %[[Z:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<1x32xf32>
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[Z]],
+// CHECK: %[[TOWARD:.*]] = arith.select %[[BELOW]]
+// CHECK: %[[ABS:.*]] = math.absf %[[Z]]
+// CHECK: %[[NEG:.*]] = arith.negf %[[ABS]]
+// CHECK: %[[E0:.*]] = math.exp %[[NEG]]
+// CHECK: %[[E:.*]] = math.fma %[[E0]], %[[TOWARD]], %[[E0]]
+// CHECK: arith.constant dense<-5.000000e+00>
+// CHECK: %[[SHARE:.*]] = arith.select %[[BELOW]]
+// CHECK: arith.divf %[[SHARE]], %{{.*}} : tensor<1x32xf32>
+replay.kernel @safe shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %a = replay.load_token "a" : tensor<1x32xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  %dt = replay.load_param "dt_bias" : tensor<1x32xf32>
+  %g = replay.gate safe(%a, %A, %dt) {lower_bound = -5.0 : f64} : (tensor<1x32xbf16>, tensor<1x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+}
+
+// -----
+
+// What is precomputed is taken as it is; sigmoid_io goes through the type of b.
+// CHECK-LABEL: gpu.func @given
+// CHECK-SAME: (%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK: tile.load
+// CHECK: tile.load
+// CHECK-NOT: math.exp
+// CHECK: %[[TWO:.*]] = arith.constant dense<2.000000e+00>
+// CHECK: arith.mulf %{{.*}}, %[[TWO]]
+// CHECK: %[[SIG:.*]] = arith.divf
+// CHECK: %[[IO:.*]] = arith.truncf %[[SIG]] : tensor<1x1xf32> to tensor<1x1xbf16>
+// CHECK: arith.extf %[[IO]] : tensor<1x1xbf16> to tensor<1x1xf32>
+replay.kernel @given shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %a = replay.load_token "a" : tensor<1x1xf32>
+  %b = replay.load_token "b" : tensor<1x1xbf16>
+  %g = replay.gate precomputed(%a) : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %twice = replay.beta precomputed(%g) {factor = 2 : i64} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  %beta = replay.beta sigmoid_io(%b) : (tensor<1x1xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
 // A broadcast is repeated where it is used, to the shape of that use: the tile of V
 // here, all of K there, though both are 32 wide in the source.
 // CHECK-LABEL: gpu.func @broadcasts
