@@ -20,9 +20,12 @@ struct Options {
   std::string tiling;
   std::string jsonPath;
   std::string markdownPath;
+  std::string svgPath;
   std::string vectors; ///< inputs and expected outputs of a kernel without a spec
   std::vector<int64_t> rows;
   int64_t steps = 0; ///< 0 = two ring cycles (packed: 8)
+  int64_t cycles = 0; ///< drift: ring cycles; 0 = by the device
+  int64_t layers = 36, window = 4; ///< memory
   uint64_t seed = 1;
   double flushRate = 0.1;
   double nullRate = 0.15;
@@ -44,6 +47,8 @@ Status writeFile(const std::string &path, const std::string &text);
 
 int runCheck(const Options &options);
 int runBench(const Options &options);
+int runDrift(const Options &options);
+int runMemory(const Options &options);
 int runDemo(const Options &options);
 int runVectors(const Options &options, Device &device, Kernel &kernel);
 int runMain(int argc, char **argv);

@@ -15,6 +15,8 @@ static const char usage[] =
 commands
   check    run kernels over ring cycles against the fp64 oracle
   bench    time kernels beside the card's read and in-place streams (GPU)
+  drift    errors over many flushes, beside the f32 recurrence (no file)
+  memory   bytes of ring mode and of snapshot mode (no file, no device)
   demo     compile and check the Qwen3.5 GDN and Kimi-Linear KDA decode kernels
 
 options
@@ -24,6 +26,9 @@ options
   --device=auto|cuda|host  default auto: the GPU if there is one
   --rows=<n[,n...]>        batch rows (check: 3; bench: 1,4,16,64,128,256,512)
   --steps=<n>              check: tokens (default: two ring cycles)
+  --cycles=<n>             drift: ring cycles (default 50 on the host device, 1000 on a GPU)
+  --svg=<file>             drift: a plot
+  --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
   --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild
   --tiling=<field=value,...>  overrides of the schedule
   --json=<file>  --markdown=<file>
@@ -78,7 +83,15 @@ Result<Options> run::parseOptions(int argc, char **argv) {
         options.rows.push_back(n);
       }
       ok = !options.rows.empty();
-    } else if (key == "steps")
+    } else if (key == "cycles")
+      ok = parseNumber(value, options.cycles) && options.cycles > 0;
+    else if (key == "layers")
+      ok = parseNumber(value, options.layers) && options.layers > 0 && options.layers < 65536;
+    else if (key == "window")
+      ok = parseNumber(value, options.window) && options.window > 0 && options.window <= 16;
+    else if (key == "svg")
+      options.svgPath = value;
+    else if (key == "steps")
       ok = parseNumber(value, options.steps) && options.steps > 0;
     else if (key == "seed")
       ok = parseNumber(value, options.seed);
@@ -159,9 +172,13 @@ int run::runMain(int argc, char **argv) {
     return runCheck(*options);
   if (options->command == "bench")
     return runBench(*options);
+  if (options->command == "drift")
+    return runDrift(*options);
+  if (options->command == "memory")
+    return runMemory(*options);
   if (options->command == "demo")
     return runDemo(*options);
-  std::fprintf(stderr, "replayssm-run: expected check, bench or demo but got '%s'\n%s",
+  std::fprintf(stderr, "replayssm-run: expected check, bench, drift, memory or demo but got '%s'\n%s",
                options->command.c_str(), usage);
   return 2;
 }

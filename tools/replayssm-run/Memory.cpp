@@ -1,0 +1,115 @@
+//===- Memory.cpp - replayssm-run memory: bytes of ring and snapshot mode -===//
+//
+// Ring mode keeps one state and one ring a request and layer, and cursors that
+// all layers share. Snapshot mode keeps the state and one more for every token
+// of the window.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/replayssm-run/Case.h"
+
+#include <cstdio>
+
+using namespace replayssm;
+using namespace replayssm::run;
+
+namespace {
+
+struct Memory {
+  KernelSpec spec;
+  int64_t layers, window, requests;
+
+  // Of one request and layer.
+  int64_t state() const { return spec.HV * spec.V * spec.K * byteWidth(spec.state); }
+  int64_t dRing() const { return spec.HV * spec.L * spec.V * 4; }
+  int64_t kRing() const { return spec.H * spec.L * spec.K * 4; }
+  int64_t gRing() const { return spec.HV * spec.L * spec.gateDim() * 4; }
+  int64_t ring() const { return dRing() + kRing() + gRing(); }
+  int64_t snapshots() const { return window * state(); }
+  // Of everything. A window moves wp, base (i32) and is_flush (i8), decode wp alone.
+  int64_t copies() const { return layers * requests; }
+  int64_t cursors() const { return requests * (window > 1 ? 9 : 4); }
+  int64_t ringMode() const { return copies() * (state() + ring()) + cursors(); }
+  int64_t snapshotMode() const { return copies() * (state() + snapshots()); }
+};
+
+std::string mebi(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", double(bytes) / (1 << 20));
+  return text;
+}
+
+std::string toText(const Memory &m) {
+  std::string text = std::string(name(m.spec.rule)) + "  H=" + std::to_string(m.spec.H) +
+                     ", HV=" + std::to_string(m.spec.HV) + ", K=" + std::to_string(m.spec.K) +
+                     ", V=" + std::to_string(m.spec.V) + ", L=" + std::to_string(m.spec.L) + ", state " +
+                     name(m.spec.state) + ": " + std::to_string(m.layers) + " layers, window " +
+                     std::to_string(m.window) + ", " + std::to_string(m.requests) + " requests\n";
+  auto line = [&](const char *what, int64_t each, int64_t all) {
+    char row[160];
+    std::snprintf(row, sizeof row, "  %-28s %14s %14s\n", what,
+                  each ? std::to_string(each).c_str() : "", mebi(all).c_str());
+    text += row;
+  };
+  text += "                                  bytes each      MiB in all\n";
+  line("state", m.state(), m.copies() * m.state());
+  line("d ring", m.dRing(), m.copies() * m.dRing());
+  line("k ring", m.kRing(), m.copies() * m.kRing());
+  line("g ring", m.gRing(), m.copies() * m.gRing());
+  line("cursors, of all layers", m.cursors() / m.requests, m.cursors());
+  line("snapshots", m.snapshots(), m.copies() * m.snapshots());
+  line("ring mode", 0, m.ringMode());
+  line("snapshot mode", 0, m.snapshotMode());
+  char row[160];
+  std::snprintf(row, sizeof row, "  ring mode takes %.3f of snapshot mode; beside the states %.3f\n",
+                double(m.ringMode()) / double(m.snapshotMode()),
+                double(m.copies() * m.ring() + m.cursors()) / double(m.copies() * m.snapshots()));
+  return text + row;
+}
+
+std::string toJson(const Memory &m) {
+  std::string json = "{\"spec\": \"" + print(m.spec) + "\"";
+  for (auto [key, value] : std::initializer_list<std::pair<const char *, int64_t>>{
+           {"layers", m.layers}, {"window", m.window}, {"requests", m.requests},
+           {"state_bytes", m.state()}, {"d_ring_bytes", m.dRing()}, {"k_ring_bytes", m.kRing()},
+           {"g_ring_bytes", m.gRing()}, {"cursor_bytes", m.cursors()},
+           {"snapshot_bytes", m.snapshots()}, {"ring_mode_bytes", m.ringMode()},
+           {"snapshot_mode_bytes", m.snapshotMode()}})
+    json += std::string(", \"") + key + "\": " + std::to_string(value);
+  return json + "}";
+}
+
+Status runAll(const Options &options) {
+  std::vector<std::string> texts;
+  if (options.spec.empty())
+    for (const char *text : {"rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16",
+                             "rule=kda,phase=replay,H=32,HV=32,K=128,V=128,L=16"})
+      texts.push_back(std::string(text) + ",gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0");
+  else
+    texts.push_back(options.spec);
+  std::string json = "{\"cases\": [";
+  for (const std::string &text : texts) {
+    auto spec = parseKernelSpec(text);
+    if (!spec)
+      return spec.status();
+    Memory memory{*spec, options.layers, options.window,
+                  options.rows.empty() ? int64_t(128) : options.rows[0]};
+    if (spec->phase == Phase::Packed)
+      return Status(StatusCode::InvalidArgument, "memory: expected a phase with a ring but got packed");
+    if (options.window > 1 && spec->L < 2 * options.window)
+      return Status(StatusCode::InvalidArgument,
+                    "memory: expected L to be twice the window at least but got L=" +
+                        std::to_string(spec->L) + ", window " + std::to_string(options.window));
+    std::printf("%s", toText(memory).c_str());
+    json += (json.back() == '[' ? "\n  " : ",\n  ") + toJson(memory);
+  }
+  return options.jsonPath.empty() ? Status::ok() : writeFile(options.jsonPath, json + "\n]}\n");
+}
+
+} // namespace
+
+int run::runMemory(const Options &options) {
+  Status status = runAll(options);
+  if (!status)
+    std::fprintf(stderr, "replayssm-run: %s\n", status.str().c_str());
+  return status ? 0 : 1;
+}
