@@ -161,9 +161,10 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
     int64_t gates = alongK ? length * ceilDiv(facts.K, threads) : 0;
     ring = keys + gates + ceilDiv(length, 8) * rows;
   }
-  // A window has its operands one by one, and every token's outputs at once.
+  // A window has its operands one by one, and every token's outputs at once; the
+  // more there are, the more loads ptxas keeps in flight for them (measured).
   int64_t state = rows * perLane, tokens = facts.tokens;
-  int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * (4 * rows + 2) : 0);
+  int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * (5 * rows * rows / 2 + 2) : 0);
   int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
   costs.registers = constant.baseRegisters + std::max(reading, state + folding);
