@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 from covering import covering_array, run_all
 
 SEED = 20240611
-COUNT = {"host": 51, "cuda": 62}
+COUNT = {"host": 52, "cuda": 65}
 
 COMMON = {
     "rule": ["gdn", "kda"],
@@ -19,6 +19,9 @@ COMMON = {
     "state": ["f32", "bf16"],
     "io": ["bf16", "f32"],
     "null": ["lt0", "le0"],
+    "gate": ["softplus", "safe", "precomputed"],
+    "beta": ["sigmoid_f32", "sigmoid_io", "precomputed"],
+    "factor": [1, 2],
     "gates": ["mixed", "strong", "mild"],
     "flush": ["0", "0.2"],
     "copy": ["direct", "bulk"],
@@ -47,10 +50,12 @@ def command(run, device, case, index):
     (H, HV), (K, V) = case["heads"], case["dims"]
     spec = {
         "rule": case["rule"], "phase": "verify", "H": H, "HV": HV, "K": K, "V": V, "L": case["L"],
-        "T_max": case["T"], "gate": "softplus", "beta": "sigmoid_f32", "qk_norm": "l2_rsqrt",
-        "null": case["null"], "state": case["state"], "io": case["io"],
+        "T_max": case["T"], "gate": case["gate"], "beta": case["beta"], "beta_factor": case["factor"],
+        "qk_norm": "l2_rsqrt", "null": case["null"], "state": case["state"], "io": case["io"],
         "flush_at": "commit", "fold": "records",
     }
+    if case["gate"] == "safe":
+        spec["lower_bound"] = -5
     line = [
         run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
         f"--device={device}", f"--rows={case['rows']}", f"--seed={index + 1}",
