@@ -1,0 +1,52 @@
+//===- SpecFields.h - The keys of a spec and their values -------*- C++ -*-===//
+#pragma once
+
+#include "replayssm/Status.h"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace replayssm::spec {
+
+constexpr int64_t maxHeads = 65535, maxDim = 256, maxRing = 64, maxWindow = 16;
+constexpr std::string_view defaultScale = "K^-0.5";
+
+inline std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+inline Status invalid(std::string message) {
+  return Status(StatusCode::InvalidArgument, "spec: " + std::move(message));
+}
+inline Status unsupported(std::string message) {
+  return Status(StatusCode::Unsupported, "spec: " + std::move(message));
+}
+
+/// The whole of `text` as a number, or none.
+template <typename T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+/// The values of one spec text, by position in the key table.
+class Fields {
+public:
+  Status parse(std::string_view text);
+  /// Each value by its key, what this version compiles, and the rules between keys.
+  Status check() const;
+  std::optional<std::string_view> get(std::string_view name) const;
+
+private:
+  Status checkValues() const;
+  Status checkSupported() const;
+  Status checkWindow() const;
+  Status checkRelations() const;
+  std::vector<std::optional<std::string_view>> values_;
+};
+
+} // namespace replayssm::spec
