@@ -99,18 +99,29 @@ static LogicalResult restrict(replay::KernelOp kernel, const KernelFacts &facts,
 }
 
 /// The fastest; among near ties the one of fewest blocks, since each block loads
-/// the tokens and computes the gates again.
+/// the tokens and computes the gates again; of that one the least unrolled, since
+/// code for the fold slows the steps that do not fold.
 static size_t choose(ArrayRef<Tiling> legal, ArrayRef<Costs> costs) {
+  auto pick = [&](size_t best, auto better) {
+    double limit = costs[best].microseconds * nearTie;
+    for (size_t i = 0; i < legal.size(); ++i)
+      if (costs[i].microseconds <= limit && better(i, best))
+        best = i;
+    return best;
+  };
   auto time = [&](size_t i) { return costs[i].microseconds; };
   size_t best = 0;
   for (size_t i = 1; i < legal.size(); ++i)
     if (time(i) < time(best))
       best = i;
-  double limit = time(best) * nearTie;
-  for (size_t i = 0; i < legal.size(); ++i)
-    if (time(i) <= limit && std::pair(-legal[i].bv, time(i)) < std::pair(-legal[best].bv, time(best)))
-      best = i;
-  return best;
+  best = pick(best, [&](size_t i, size_t best) {
+    return std::pair(-legal[i].bv, time(i)) < std::pair(-legal[best].bv, time(best));
+  });
+  return pick(best, [&](size_t i, size_t best) {
+    Tiling same = legal[i];
+    same.unroll = legal[best].unroll;
+    return same == legal[best] && legal[i].unroll < legal[best].unroll;
+  });
 }
 
 namespace {
