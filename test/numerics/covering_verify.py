@@ -62,12 +62,13 @@ def command(run, device, case, index):
         f"--flush-rate={case['flush']}", "--null-rate=0.2", f"--gates={case['gates']}",
         f"--tiling=copy={case['copy']}",
     ]
+    # About two natural folds of every row.
+    steps = 2 * case["L"] // (case["T"] + 1) + 2
+    line.append(f"--steps={min(steps, 12)}")
     if device == "host":
-        # Two natural folds of every row.
-        steps = 2 * case["L"] // (case["T"] + 1) + 2
         line += [
             f"--landing={case['landing']}", f"--schedule-seed={case['schedule']}",
-            f"--perturb-seed={case['perturb']}", f"--steps={min(steps, 12)}",
+            f"--perturb-seed={case['perturb']}",
         ]
     return line
 
