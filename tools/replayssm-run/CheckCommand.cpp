@@ -75,6 +75,12 @@ std::string run::toJson(const CheckReport &report) {
   return json + "]}";
 }
 
+static void printResources(const std::string &kernel, const KernelResources &resources) {
+  std::printf("    %s: registers %d, local bytes %d, shared bytes %d, blocks per SM %d\n",
+              kernel.c_str(), resources.registers, resources.localBytes, resources.sharedBytes,
+              resources.blocksPerMultiprocessor);
+}
+
 /// The cursor kernel that belongs to a replay kernel.
 static Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec &spec) {
   if (spec.phase != Phase::Replay)
@@ -173,8 +179,15 @@ int run::runCheck(const Options &options) {
     auto spec = parseKernelSpec(manifest.spec);
     if (!spec)
       return report(spec.status());
-    if (spec->phase == Phase::Cursors || spec->phase == Phase::Fold)
-      continue; // Checked with the replay and verify kernels that they serve.
+    if (spec->phase == Phase::Cursors || spec->phase == Phase::Fold) {
+      // Checked with the kernel that it serves; its resources are its own.
+      auto resources = kernel.resources();
+      if (!resources)
+        return report(resources.status());
+      if (!device->isHost())
+        printResources(manifest.name, *resources);
+      continue;
+    }
     std::optional<VerifyKernels> set;
     std::optional<Kernel> cursors;
     if (spec->phase == Phase::Verify) {
@@ -208,9 +221,7 @@ int run::runCheck(const Options &options) {
                   static_cast<unsigned long long>(result->digest), manifest.spec.c_str(),
                   toText(*result).c_str());
       if (!device->isHost())
-        std::printf("    registers %d, local bytes %d, shared bytes %d, blocks per SM %d\n",
-                    result->resources.registers, result->resources.localBytes,
-                    result->resources.sharedBytes, result->resources.blocksPerMultiprocessor);
+        printResources(manifest.name, result->resources);
       std::fflush(stdout);
       json += std::string(passed + failed > 1 ? ",\n  " : "\n  ") + "{\"kernel\": " +
               quoted(manifest.name) + ", \"rows\": " + std::to_string(B) + ", \"spec\": " +
