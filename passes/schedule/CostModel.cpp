@@ -3,7 +3,10 @@
 
 #include <cmath>
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
+using llvm::divideCeilSigned;
 using namespace replayssm;
 using namespace replayssm::schedule;
 
@@ -22,7 +25,6 @@ struct Constants {
 } constant;
 } // namespace
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 KernelFacts KernelFacts::of(replay::KernelOp kernel) {
   KernelFacts facts;
@@ -75,7 +77,7 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
 }
 
 int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
-  return ceilDiv(bv, warps * (32 / facts.lanes));
+  return divideCeilSigned(bv, warps * (32 / facts.lanes));
 }
 
 /// Copies, scores, decays along K, the operands of the fold and the tokens of a
@@ -153,13 +155,13 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
 
   // Registers: the state tile and its operands, and what the ring keeps in flight
   // (weights meet the keys where gates run along K).
-  int64_t passes = ceilDiv(length, tiling.bc);
-  int64_t keyRows = ceilDiv(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
+  int64_t passes = divideCeilSigned(length, tiling.bc);
+  int64_t keyRows = divideCeilSigned(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
   int64_t ring = 0;
   if (length) {
     int64_t keys = keyRows * perLane * ((!bulk && passes > 1 ? 2 : 1) + (alongK ? 1 : 0));
-    int64_t gates = alongK ? length * ceilDiv(facts.K, threads) : 0;
-    ring = keys + gates + ceilDiv(length, 8) * rows;
+    int64_t gates = alongK ? length * divideCeilSigned(facts.K, threads) : 0;
+    ring = keys + gates + divideCeilSigned(length, 8) * rows;
   }
   // A window has its operands one by one, and every token's outputs at once; the
   // more there are, the more loads ptxas keeps in flight for them (measured).
@@ -171,7 +173,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
 
   costs.sharedBytes = sharedBytes(facts, tiling);
   int64_t shared = costs.sharedBytes;
-  int64_t rounded = ceilDiv(std::min<int64_t>(costs.registers, target.maxRegistersPerThread), 8) * 8;
+  int64_t rounded = divideCeilSigned(std::min<int64_t>(costs.registers, target.maxRegistersPerThread), 8) * 8;
   costs.blocksPerProcessor = std::min<int64_t>(
       {int64_t(target.registersPerMultiprocessor) / (threads * rounded),
        int64_t(target.maxThreadsPerMultiprocessor) / threads,
@@ -193,7 +195,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
                      passes * keyRows * facts.reads * tokens * (perLane + 12.0) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
   if (tokens > 1) { // norms, scores, decays, the solve
-    double pairs = tokens * tokens / 2.0, rowsOfKeys = ceilDiv(tokens, tiling.warps * (32 / facts.lanes));
+    double pairs = tokens * tokens / 2.0, rowsOfKeys = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
     double perToken = perLane * (1.25 + rowsOfKeys) + 18;
     perThread += facts.reads * tokens * perToken * (alongK ? 1 + facts.levels() / 2.0 : 1) +
                  pairs * facts.reads * (rows + 4) +

@@ -110,10 +110,9 @@ static size_t choose(ArrayRef<Tiling> legal, ArrayRef<Costs> costs) {
     return best;
   };
   auto time = [&](size_t i) { return costs[i].microseconds; };
-  size_t best = 0;
-  for (size_t i = 1; i < legal.size(); ++i)
-    if (time(i) < time(best))
-      best = i;
+  size_t best = llvm::min_element(costs, [](const Costs &a, const Costs &b) {
+                  return a.microseconds < b.microseconds;
+                }) - costs.begin();
   best = pick(best, [&](size_t i, size_t best) {
     return std::pair(-legal[i].bv, time(i)) < std::pair(-legal[best].bv, time(best));
   });

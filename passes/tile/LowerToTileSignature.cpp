@@ -1,7 +1,10 @@
 //===- LowerToTileSignature.cpp - What a kernel touches, and its layouts --===//
 #include "passes/tile/LowerToTile.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
+using llvm::divideCeilSigned;
 using namespace replayssm;
 using namespace replayssm::lower;
 using tile::Factor;
@@ -35,7 +38,6 @@ Dims Dims::of(replay::KernelOp kernel) {
   return dims;
 }
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Factors are given outermost first; registers are numbered row-major over
 /// them, so that the innermost register factor of the last dimension is 1.
@@ -57,19 +59,19 @@ static Layout makeLayout(SmallVector<Factor, 4> rows, SmallVector<Factor, 4> col
 }
 
 static SmallVector<Factor, 4> alongK(const Dims &d) {
-  return {{Owner::Reg, ceilDiv(d.K, d.lanes * d.vec), 1},
+  return {{Owner::Reg, divideCeilSigned(d.K, d.lanes * d.vec), 1},
           {Owner::Lane, d.lanes, 1},
           {Owner::Reg, d.vec, 1}};
 }
 static SmallVector<Factor, 4> alongV(const Dims &d) {
   return {{Owner::Warp, d.warps, 1},
           {Owner::Lane, d.groups(), d.lanes},
-          {Owner::Reg, ceilDiv(d.bv, d.warps * d.groups()), 1}};
+          {Owner::Reg, divideCeilSigned(d.bv, d.warps * d.groups()), 1}};
 }
 static SmallVector<Factor, 4> inRegisters(int64_t n) { return {{Owner::Reg, n, 1}}; }
 /// The tree of the sum over ring records: eight lanes, whatever the schedule.
 static SmallVector<Factor, 4> alongRing(int64_t rows) {
-  return {{Owner::Reg, ceilDiv(rows, 8), 1}, {Owner::Lane, 8, 1}};
+  return {{Owner::Reg, divideCeilSigned(rows, 8), 1}, {Owner::Lane, 8, 1}};
 }
 
 Layout Layouts::scalar() const { return makeLayout(inRegisters(1), inRegisters(1)); }
@@ -81,15 +83,15 @@ Layout Layouts::ringScalars(int64_t rows) const {
   return makeLayout(alongRing(rows), inRegisters(1));
 }
 Layout Layouts::keys(int64_t rows) const {
-  int64_t warps = std::min(dims.warps, ceilDiv(rows, dims.groups()));
-  return makeLayout({{Owner::Reg, ceilDiv(rows, warps * dims.groups()), 1},
+  int64_t warps = std::min(dims.warps, divideCeilSigned(rows, dims.groups()));
+  return makeLayout({{Owner::Reg, divideCeilSigned(rows, warps * dims.groups()), 1},
                      {Owner::Warp, warps, 1},
                      {Owner::Lane, dims.groups(), dims.lanes}},
                     alongK(dims));
 }
 Layout Layouts::spread(int64_t rows) const {
-  int64_t warps = std::min(dims.warps, ceilDiv(dims.K, 32));
-  return makeLayout(inRegisters(rows), {{Owner::Reg, ceilDiv(dims.K, warps * 32), 1},
+  int64_t warps = std::min(dims.warps, divideCeilSigned(dims.K, 32));
+  return makeLayout(inRegisters(rows), {{Owner::Reg, divideCeilSigned(dims.K, warps * 32), 1},
                                         {Owner::Warp, warps, 1},
                                         {Owner::Lane, 32, 1}});
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 using namespace replayssm;
 using namespace replayssm::rt;
@@ -114,28 +115,32 @@ void SharedMemory::mark(uint32_t offset, uint32_t bytes, int32_t stamp, uint32_t
   std::fill_n(writeSites_.begin() + offset, bytes, static_cast<uint16_t>(site));
 }
 
+/// Calls `access(width, offset)` with the width as a constant; odd widths by bytes.
+template <typename F>
+static bool byWidth(uint32_t offset, uint32_t bytes, F access) {
+  switch (bytes) {
+  case 2:
+    return access(std::integral_constant<uint32_t, 2>(), offset);
+  case 4:
+    return access(std::integral_constant<uint32_t, 4>(), offset);
+  case 8:
+    return access(std::integral_constant<uint32_t, 8>(), offset);
+  case 16:
+    return access(std::integral_constant<uint32_t, 16>(), offset);
+  }
+  bool good = true;
+  for (uint32_t i = 0; i < bytes; ++i)
+    good &= access(std::integral_constant<uint32_t, 1>(), offset + i);
+  return good;
+}
+
 bool SharedMemory::load(uint32_t offset, uint32_t bytes, uint32_t thread, uint32_t site) {
   if (!races_ && !poison_)
     return true;
   auto mine = static_cast<int32_t>(epochBase_ + thread);
-  bool good = true;
-  switch (bytes) {
-  case 2:
-    good = loadFixed<2>(offset, mine, site);
-    break;
-  case 4:
-    good = loadFixed<4>(offset, mine, site);
-    break;
-  case 8:
-    good = loadFixed<8>(offset, mine, site);
-    break;
-  case 16:
-    good = loadFixed<16>(offset, mine, site);
-    break;
-  default:
-    for (uint32_t i = 0; i < bytes; ++i)
-      good &= loadFixed<1>(offset + i, mine, site);
-  }
+  bool good = byWidth(offset, bytes, [&](auto width, uint32_t at) {
+    return loadFixed<width>(at, mine, site);
+  });
   return (good || loadSlow(offset, bytes, thread)) && !touchesMbarrier(offset, bytes);
 }
 
@@ -143,24 +148,9 @@ bool SharedMemory::store(uint32_t offset, uint32_t bytes, uint32_t thread, uint3
   if (!races_ && !poison_)
     return true;
   auto mine = static_cast<int32_t>(epochBase_ + thread);
-  bool good = true;
-  switch (bytes) {
-  case 2:
-    good = storeFixed<2>(offset, mine, site);
-    break;
-  case 4:
-    good = storeFixed<4>(offset, mine, site);
-    break;
-  case 8:
-    good = storeFixed<8>(offset, mine, site);
-    break;
-  case 16:
-    good = storeFixed<16>(offset, mine, site);
-    break;
-  default:
-    for (uint32_t i = 0; i < bytes; ++i)
-      good &= storeFixed<1>(offset + i, mine, site);
-  }
+  bool good = byWidth(offset, bytes, [&](auto width, uint32_t at) {
+    return storeFixed<width>(at, mine, site);
+  });
   if (touchesMbarrier(offset, bytes))
     return false;
   if (good)

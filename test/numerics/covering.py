@@ -15,10 +15,8 @@ import time
 SEED = 20240607
 COUNT = {"host": 46, "cuda": 53}
 
-COMMON = {
-    "rule": ["gdn", "kda"],
-    "phase": ["packed", "replay"],
-    "L": [1, 3, 8, 16, 32, 64],
+# What every kernel of a layer varies in.
+VARIANTS = {
     "state": ["f32", "bf16"],
     "io": ["bf16", "f32"],
     "null": ["lt0", "le0"],
@@ -28,6 +26,12 @@ COMMON = {
     "gates": ["mixed", "strong", "mild"],
     "flush": ["0", "0.2"],
     "copy": ["direct", "bulk"],
+}
+COMMON = {
+    "rule": ["gdn", "kda"],
+    "phase": ["packed", "replay"],
+    "L": [1, 3, 8, 16, 32, 64],
+    **VARIANTS,
 }
 # Heads and dims are small on the host device: it runs every thread of every block.
 HOST = {

@@ -7,7 +7,7 @@ import argparse
 import sys
 
 sys.dont_write_bytecode = True
-from covering import covering_array, run_all
+from covering import VARIANTS, covering_array, run_all
 
 SEED = 20240611
 COUNT = {"host": 52, "cuda": 65}
@@ -16,15 +16,7 @@ COMMON = {
     "rule": ["gdn", "kda"],
     "T": [1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
     "L": [8, 16, 32, 64],
-    "state": ["f32", "bf16"],
-    "io": ["bf16", "f32"],
-    "null": ["lt0", "le0"],
-    "gate": ["softplus", "safe", "precomputed"],
-    "beta": ["sigmoid_f32", "sigmoid_io", "precomputed"],
-    "factor": [1, 2],
-    "gates": ["mixed", "strong", "mild"],
-    "flush": ["0", "0.2"],
-    "copy": ["direct", "bulk"],
+    **VARIANTS,
 }
 # Heads and dims are small on the host device: it runs every thread of every block.
 HOST = {
