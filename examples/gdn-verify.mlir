@@ -27,17 +27,17 @@ replay.layer @gdn <H = 16, HV = 32, K = 128, V = 128> null lt0 {
 }
 
 // Outputs and records of a window, on checkpoint and ring.
-replay.kernel @gdn_verify of @gdn kind verify ring #ring window 4 kred <lanes = 8, vec = 4>
+replay.kernel @gdn_verify of @gdn kind verify ring #ring window 4 flush commit fold records kred <lanes = 8, vec = 4>
     attributes {spec = "rule=gdn,phase=verify,H=16,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records"} {
 }
 
 // Counts the accepted tokens, and says which rings are to be folded before the
 // next window; once per forward, behind the last layer.
-replay.kernel @gdn_cursors of @gdn kind cursors ring #ring window 4 kred <lanes = 8, vec = 4>
+replay.kernel @gdn_cursors of @gdn kind cursors ring #ring window 4 flush commit fold records kred <lanes = 8, vec = 4>
     attributes {spec = "rule=gdn,phase=cursors,H=16,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records"} {
 }
 
 // Folds the records of those rings into their states.
-replay.kernel @gdn_fold of @gdn kind fold ring #ring kred <lanes = 8, vec = 4>
+replay.kernel @gdn_fold of @gdn kind fold ring #ring flush commit fold records kred <lanes = 8, vec = 4>
     attributes {spec = "rule=gdn,phase=fold,H=16,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records"} {
 }

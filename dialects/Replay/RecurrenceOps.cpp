@@ -123,9 +123,12 @@ LogicalResult DeltaOp::verify() {
       failed(expectShape(*this, "v", getV(), T, V)) ||
       failed(expectGate(*this, "g", getG(), T, K)) ||
       failed(expectShape(*this, "beta", getBeta(), T, 1)) ||
-      failed(expectShape(*this, "o", getO(), T, V)))
+      failed(expectShape(*this, "o", getO(), T, V)) ||
+      failed(expectShape(*this, "d", getD(), T, V)))
     return failure();
-  return expectShape(*this, "d", getD(), T, V);
+  if ((getMask() == Mask::Tree) != (getParents() != nullptr))
+    return emitOpError() << "expected parents for a tree and none for a chain";
+  return getParents() ? expectShape(*this, "the parents", getParents(), T, 1) : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,7 +200,15 @@ LogicalResult ScoresOp::verify() {
   if (failed(expectShape(*this, "y", getY(), getG() ? rows : rowsOf(getY()), K)) ||
       (getG() && failed(expectGate(*this, "g", getG(), rows, K))))
     return failure();
+  if (getParents() && !getG())
+    return emitOpError("expected gates beside parents");
+  if (getParents() && failed(expectShape(*this, "the parents", getParents(), rows, 1)))
+    return failure();
   return expectShape(*this, "the result", getScores(), rows, rowsOf(getY()));
+}
+
+LogicalResult CumulateOp::verify() {
+  return getParents() ? expectShape(*this, "the parents", getParents(), rowsOf(getG()), 1) : success();
 }
 
 LogicalResult ApplyScoresOp::verify() {

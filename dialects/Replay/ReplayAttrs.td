@@ -19,8 +19,24 @@ class Replay_EnumAttr<EnumAttrInfo e, string m> : EnumAttr<Replay_Dialect, e, m>
 def Replay_KindEnum : Replay_Enum<"Kind", "which kernel is derived; erased by fuse", [
   I32EnumAttrCase<"Packed", 0, "packed">, I32EnumAttrCase<"Replay", 1, "replay">,
   I32EnumAttrCase<"Cursors", 2, "cursors">, I32EnumAttrCase<"Verify", 3, "verify">,
-  I32EnumAttrCase<"Fold", 4, "fold">]>;
+  I32EnumAttrCase<"Fold", 4, "fold">, I32EnumAttrCase<"Compact", 5, "compact">,
+  I32EnumAttrCase<"InputReplay", 6, "input_replay">, I32EnumAttrCase<"Snapshots", 7, "snapshots">,
+  I32EnumAttrCase<"Reset", 8, "reset">]>;
 def Replay_KindAttr : Replay_EnumAttr<Replay_KindEnum, "kind">;
+
+def Replay_FlushEnum : Replay_Enum<"FlushAt", "where the ring of a window set is folded", [
+  I32EnumAttrCase<"Verify", 0, "verify">, I32EnumAttrCase<"Commit", 1, "commit">,
+  I32EnumAttrCase<"EveryCommit", 2, "every_commit">]>;
+def Replay_FlushAttr : Replay_EnumAttr<Replay_FlushEnum, "flush_at">;
+def Replay_FoldEnum : Replay_Enum<"FoldBy", "what a fold is made of", [
+  I32EnumAttrCase<"Records", 0, "records">, I32EnumAttrCase<"Replay", 1, "replay">]>;
+def Replay_FoldAttr : Replay_EnumAttr<Replay_FoldEnum, "fold_by">;
+def Replay_MaskEnum : Replay_Enum<"Mask", "which tokens of a window came before which", [
+  I32EnumAttrCase<"Chain", 0, "chain">, I32EnumAttrCase<"Tree", 1, "tree">]>;
+def Replay_MaskAttr : Replay_EnumAttr<Replay_MaskEnum, "mask">;
+def Replay_LayersEnum : Replay_Enum<"Layers", "how one launch finds the buffers of many layers", [
+  I32EnumAttrCase<"Stride", 0, "stride">, I32EnumAttrCase<"Table", 1, "table">]>;
+def Replay_LayersAttr : Replay_EnumAttr<Replay_LayersEnum, "layers">;
 
 def Replay_NullEnum : Replay_Enum<"Null", "which state_idx values are null rows", [
   I32EnumAttrCase<"LT0", 0, "lt0">, I32EnumAttrCase<"LE0", 1, "le0">]>;
@@ -43,6 +59,13 @@ def Replay_DimEnum : Replay_Enum<"FieldDim", "the inner dimension of a ring fiel
 def Replay_CopyEnum : Replay_Enum<"CopyKind", "how the state tile and the ring keys reach the block", [
   I32EnumAttrCase<"Direct", 0, "direct">, I32EnumAttrCase<"Bulk", 1, "bulk">]>;
 
+def Replay_RingShapeEnum : Replay_Enum<"RingShape", "where the first record of a ring lies", [
+  I32EnumAttrCase<"Linear", 0, "linear">, I32EnumAttrCase<"Circular", 1, "circular">]>;
+def Replay_RingShapeParameter
+    : DefaultValuedParameter<"::replayssm::replay::RingShape", "::replayssm::replay::RingShape::Linear"> {
+  let printer = "$_printer << ::replayssm::replay::stringifyRingShape($_self)";
+}
+
 def Replay_ShapeAttr : Replay_Attr<"Shape", "shape"> {
   let summary = "Head counts and head dimensions of a layer";
   let parameters = (ins "int64_t":$H, "int64_t":$HV, "int64_t":$K, "int64_t":$V);
@@ -60,13 +83,20 @@ def Replay_FieldAttr : Replay_Attr<"Field", "field"> {
   let assemblyFormat = "`<` $name `,` $dtype `,` $head `,` $dim `>`";
 }
 def Replay_RingAttr : Replay_Attr<"Ring", "ring"> {
-  let summary = "The format of a linear ring of rank-1 records";
-  let parameters = (ins "int64_t":$length, ArrayRefParameter<"::replayssm::replay::FieldAttr">:$fields);
-  let assemblyFormat = "`<` $length `,` `[` $fields `]` `>`";
+  let summary = "The format of a ring of records, linear unless it says circular";
+  let description = [{
+    Record j of a circular ring lies at (base + j) mod length. Fields d, k and g
+    are what a token adds to the state; raw_v, raw_k and beta, with g, what the
+    recurrence is run from again.
+  }];
+  let parameters = (ins "int64_t":$length, ArrayRefParameter<"::replayssm::replay::FieldAttr">:$fields,
+      Replay_RingShapeParameter:$shape);
+  let assemblyFormat = "`<` $length `,` `[` $fields `]` (`,` $shape^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The field called `name`, or null.
     FieldAttr getField(::llvm::StringRef name) const;
+    bool isCircular() const { return getShape() == RingShape::Circular; }
   }];
 }
 def Replay_KredAttr : Replay_Attr<"Kred", "kred"> {

@@ -52,7 +52,7 @@ FieldAttr RingAttr::getField(StringRef name) const {
 }
 
 LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t length, ArrayRef<FieldAttr> fields) {
+                               int64_t length, ArrayRef<FieldAttr> fields, RingShape) {
   if (length < 1 || length > 64)
     return emitError() << "expected a ring length in 1..64 but got " << length;
   llvm::SmallDenseSet<StringRef> seen;
@@ -60,9 +60,12 @@ LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (!seen.insert(field.getName()).second)
       return emitError() << "expected distinct ring fields but got two called '"
                          << field.getName() << "'";
-    if (!field.getDtype().isF32())
-      return emitError() << "expected ring field '" << field.getName()
-                         << "' to be f32 but got " << field.getDtype();
+    // Raw inputs are kept as they come.
+    Type dtype = field.getDtype();
+    bool isInput = field.getName() == "raw_v" || field.getName() == "raw_k";
+    if (!dtype.isF32() && !(isInput && (dtype.isBF16() || dtype.isF16())))
+      return emitError() << "expected ring field '" << field.getName() << "' to be "
+                         << (isInput ? "f32, bf16 or f16" : "f32") << " but got " << dtype;
   }
   return success();
 }

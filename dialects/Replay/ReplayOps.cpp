@@ -2,6 +2,7 @@
 #include "dialects/Replay/Checks.h"
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace replayssm::replay;
@@ -41,7 +42,8 @@ static LogicalResult expectState(Operation *op, KernelOp kernel, StateType type)
 
 LogicalResult KernelOp::verify() {
   if (getOfAttr() && !getKindAttr())
-    return emitOpError("expected kind packed, replay, cursors, verify or fold beside 'of'");
+    return emitOpError("expected a kind beside 'of': packed, replay, cursors, verify, fold, compact, "
+                     "input_replay, snapshots or reset");
   if (getKindAttr() && !getOfAttr())
     return emitOpError("expected 'of' beside kind");
   if (!getBody().empty() && !getBody().hasOneBlock())
@@ -94,14 +96,28 @@ LogicalResult CursorOp::verify() {
   return success();
 }
 
-LogicalResult LoadStateOp::verify() {
-  FailureOr<KernelOp> kernel = expectKernel(*this);
-  return failed(kernel) ? failure() : expectState(*this, *kernel, getState().getType());
+/// A snapshot stands behind one token of a window.
+static LogicalResult expectStateAt(Operation *op, StateType type, Value at) {
+  FailureOr<KernelOp> kernel = expectKernel(op);
+  if (failed(kernel) || failed(expectState(op, *kernel, type)))
+    return failure();
+  if (at && !kernel->getWindow())
+    return op->emitOpError("expected a replay.kernel with a window around it");
+  return success();
 }
+LogicalResult LoadStateOp::verify() { return expectStateAt(*this, getState().getType(), getAt()); }
+LogicalResult StoreStateOp::verify() { return expectStateAt(*this, getState().getType(), getAt()); }
 
-LogicalResult StoreStateOp::verify() {
-  FailureOr<KernelOp> kernel = expectKernel(*this);
-  return failed(kernel) ? failure() : expectState(*this, *kernel, getState().getType());
+/// Record 0 of a circular ring lies where the base says; of a linear one at 0.
+static LogicalResult expectBase(Operation *op, RingAttr ring, Value base) {
+  if (ring.isCircular() == (base != nullptr))
+    return success();
+  return op->emitOpError() << "expected " << (base ? "no base" : "a base") << " for a "
+                           << stringifyRingShape(ring.getShape()) << " ring";
+}
+static LogicalResult expectRingWithBase(Operation *op, Value base) {
+  FailureOr<KernelOp> kernel = expectRingKernel(op);
+  return failed(kernel) ? failure() : expectBase(op, kernel->getRingAttr(), base);
 }
 
 LogicalResult LoadRingOp::verify() {
@@ -111,28 +127,71 @@ LogicalResult LoadRingOp::verify() {
   if (getRecords().getType().getRing() != kernel->getRingAttr())
     return emitOpError() << "expected records of the kernel's ring " << kernel->getRingAttr()
                          << " but got " << getRecords().getType().getRing();
-  return success();
+  return expectBase(*this, kernel->getRingAttr(), getBase());
 }
 
-LogicalResult WindowOp::verify() {
-  FailureOr<KernelOp> kernel = expectKernel(*this);
+LogicalResult MoveRecordOp::verify() { return expectRingWithBase(*this, getBase()); }
+
+LogicalResult LoadRecordOp::verify() {
+  if (failed(expectRingWithBase(*this, getBase())))
+    return failure();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  FieldAttr field = kernel.getRingAttr().getField(getName());
+  if (!field)
+    return emitOpError() << "expected a field of the kernel's ring but got '" << getName() << "'";
+  if (getValue().getType().getElementType() != field.getDtype())
+    return emitOpError() << "expected field '" << getName() << "' to be " << field.getDtype() << " but got "
+                         << getValue().getType().getElementType();
+  auto records = RecordsType::get(getContext(), kernel.getRingAttr());
+  return expectShape(*this, "field '" + getName() + "'", getValue(), 1,
+                     records.getFieldWidth(getName(), kernel.getShapeAttr().getK(), kernel.getShapeAttr().getV()));
+}
+
+/// Arrays with an element for each token of each row belong to a window.
+static LogicalResult expectWindowKernel(Operation *op) {
+  FailureOr<KernelOp> kernel = expectKernel(op);
   if (failed(kernel))
     return failure();
   if (!kernel->getWindow())
-    return emitOpError("expected a replay.kernel with a window around it");
+    return op->emitOpError("expected a replay.kernel with a window around it");
   return success();
+}
+LogicalResult PathMaskOp::verify() { return expectWindowKernel(*this); }
+LogicalResult LoadParentsOp::verify() {
+  if (failed(expectWindowKernel(*this)))
+    return failure();
+  return expectShape(*this, "the parents", getParents(), windowRows((*this)->getParentOfType<KernelOp>()), 1);
+}
+
+LogicalResult WindowOp::verify() { return expectWindowKernel(*this); }
+
+/// `names` for a diagnostic: "a, b or c".
+static LogicalResult expectOneOf(Operation *op, StringRef name, ArrayRef<StringRef> names) {
+  if (llvm::is_contained(names, name))
+    return success();
+  return op->emitOpError() << "expected " << llvm::join(names.drop_back(), ", ")
+                           << (names.size() > 1 ? " or " : "") << names.back() << " but got '" << name << "'";
 }
 
 LogicalResult LoadRowOp::verify() {
-  if (getName() != "accept_len" && getName() != "fold_len" && getName() != "force_flush")
-    return emitOpError() << "expected accept_len, fold_len or force_flush but got '" << getName()
-                         << "'";
+  if (getColumn())
+    return failed(expectOneOf(*this, getName(), {"accept_idx", "parent"})) ? failure()
+                                                                         : expectWindowKernel(*this);
+  if (failed(expectOneOf(*this, getName(), {"accept_len", "fold_len", "force_flush", "reset_mask", "track_step",
+                                            "track_pos", "track_idx", "dst_idx"})))
+    return failure();
   return success(succeeded(expectKernel(*this)));
 }
 
+LogicalResult LoadSlotOp::verify() {
+  if (failed(expectOneOf(*this, getName(), {"wp", "base", "is_flush"})))
+    return failure();
+  return success(succeeded(expectRingKernel(*this)));
+}
+
 LogicalResult StoreRowOp::verify() {
-  if (getName() != "fold_len")
-    return emitOpError() << "expected fold_len but got '" << getName() << "'";
+  if (failed(expectOneOf(*this, getName(), {"fold_len", "track_pos"})))
+    return failure();
   return success(succeeded(expectKernel(*this)));
 }
 
@@ -148,7 +207,9 @@ LogicalResult LoadTokenOp::verify() {
   FailureOr<KernelOp> kernel = expectKernel(*this);
   if (failed(kernel) || failed(expectWindow(*this, getWindow())))
     return failure();
-  int64_t T = windowRows(*kernel), K = kernel->getShapeAttr().getK();
+  // A window of its own may be shorter than the kernel's: one token at a time.
+  int64_t T = getWindow().empty() ? windowRows(*kernel) : std::min(windowRows(*kernel), rowsOf(getValue()));
+  int64_t K = kernel->getShapeAttr().getK();
   if (getName() == "q" || getName() == "k")
     return expectShape(*this, getName(), getValue(), T, K);
   if (getName() == "v")
@@ -188,11 +249,16 @@ LogicalResult AppendOp::verify() {
       return emitOpError() << "expected a field of the kernel's ring but got '" << name << "'";
     if (!seen.insert(name).second)
       return emitOpError() << "expected each field once but got '" << name << "' twice";
+    if (cast<Mat>(value).getType().getElementType() != ring.getField(name).getDtype())
+      return emitOpError() << "expected field '" << name << "' to be " << ring.getField(name).getDtype()
+                           << " but got " << cast<Mat>(value).getType().getElementType();
     int64_t width = records.getFieldWidth(name, kernel->getShapeAttr().getK(),
                                           kernel->getShapeAttr().getV());
     if (failed(expectShape(*this, "field '" + name + "'", cast<Mat>(value), windowRows(*kernel), width)))
       return failure();
   }
+  if (failed(expectBase(*this, ring, getBase())))
+    return failure();
   // A record with a hole would be read back as garbage.
   for (FieldAttr field : ring.getFields())
     if (!seen.contains(field.getName()))
@@ -207,9 +273,14 @@ LogicalResult StoreOutOp::verify() {
     return failure();
   if (!getIo().isF32() && !getIo().isBF16() && !getIo().isF16())
     return emitOpError() << "expected io dtype f32, bf16 or f16 but got " << getIo();
-  return expectShape(*this, "the output", getValue(), windowRows(*kernel),
+  int64_t T = getWindow().empty() ? windowRows(*kernel) : std::min(windowRows(*kernel), rowsOf(getValue()));
+  return expectShape(*this, "the output", getValue(), T,
                      kernel->getShapeAttr().getV());
 }
 
-LogicalResult SetCursorOp::verify() { return success(succeeded(expectRingKernel(*this))); }
+LogicalResult SetCursorOp::verify() {
+  if (failed(expectOneOf(*this, getName(), {"wp", "base", "is_flush"})))
+    return failure();
+  return success(succeeded(expectRingKernel(*this)));
+}
 

@@ -87,12 +87,17 @@ def Replay_RnormOp : Replay_Op<"rnorm", [Pure]> {
   let assemblyFormat = "`l2_rsqrt` `(` $x `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+def Replay_Parents : Replay_StaticMat<[I32], "static [T, 1] tensor of i32">;
 def Replay_DeltaOp : Replay_Op<"delta", [Pure, AllTypesMatch<["state", "next"]>]> {
   let summary = "T gated delta-rule steps: d = beta (v - S(alpha.k)); o = S(alpha.q) + d (k.q); S <- S.alpha + d k^T";
-  let arguments = (ins Replay_StateType:$state, Replay_MatF32:$q, Replay_MatF32:$k,
-      Replay_Mat:$v, Replay_MatF32:$g, Replay_MatF32:$beta);
+  let description = [{
+    Tokens are a `chain`, or a `tree`: then `parents` names the token before each,
+    -1 the state, and next is not defined.
+  }];
+  let arguments = (ins Replay_MaskAttr:$mask, Replay_StateType:$state, Replay_MatF32:$q, Replay_MatF32:$k,
+      Replay_Mat:$v, Replay_MatF32:$g, Replay_MatF32:$beta, Optional<Replay_Parents>:$parents);
   let results = (outs Replay_StateType:$next, Replay_MatF32:$o, Replay_MatF32:$d);
-  let assemblyFormat = "`chain` `(` operands `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$mask `(` operands `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -105,24 +110,28 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
   let summary = "One kernel: the work of one (row, value head)";
   let description = [{
     Before `derive` it is a request (`of` a layer, a `kind`, an empty body).
-    After `fuse` neither `of` nor `kind` exist. Buffers are named: `state`,
-    `<field>_ring`, `mixed_qkv`, `a`, `b`, `A_log`, `dt_bias`, `out`,
-    `state_idx`, `ring_idx`, `query_start_loc`, `accept_len`, `wp`,
-    `force_flush`, `fold_len`; those that the body touches become the kernel's
+    What belongs to the request alone is erased with `kind` by `fuse`: `flush` and
+    `fold` of a window set, `mask` of a window, `track` and `dst` (states are also
+    stored to track_idx; are stored to dst_idx). Buffers are named, see
+    docs/abi.md; those that the body touches become the kernel's
     arguments. Rows whose state index is null write zeros to `out` and
     `fold_len` and touch nothing else. `window` is the most tokens that a row of
-    the kernel set has. `spec` is kept for the checker alone.
+    the kernel set has. With `layers` one launch serves many layers. `spec` is kept
+    for the checker alone.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Replay_KindAttr>:$kind,
       OptionalAttr<Replay_ShapeAttr>:$shape, OptionalAttr<Replay_NullAttr>:$null,
       OptionalAttr<Replay_RingAttr>:$ring, OptionalAttr<Replay_KredAttr>:$kred,
       OptionalAttr<Replay_TilingAttr>:$tiling, OptionalAttr<I64Attr>:$window,
-      OptionalAttr<StrAttr>:$spec);
+      OptionalAttr<Replay_MaskAttr>:$mask, OptionalAttr<Replay_FlushAttr>:$flush,
+      OptionalAttr<Replay_FoldAttr>:$fold, UnitAttr:$track, UnitAttr:$dst,
+      OptionalAttr<Replay_LayersAttr>:$layers, OptionalAttr<StrAttr>:$spec);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name (`of` $of^)? (`kind` `` $kind^)? (`shape` $shape^)? (`null` `` $null^)?
-    (`ring` $ring^)? (`window` $window^)? (`kred` $kred^)? (`tiling` $tiling^)?
+    (`ring` $ring^)? (`window` $window^)? (`mask` `` $mask^)? (`flush` `` $flush^)? (`fold` `` $fold^)?
+    (`track` $track^)? (`dst` $dst^)? (`layers` `` $layers^)? (`kred` $kred^)? (`tiling` $tiling^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -152,25 +161,61 @@ def Replay_WindowOp : Replay_Op<"window", [Pure]> {
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
-def Replay_LoadRowOp : Replay_Op<"load_row", [Pure]> {
-  let summary = "This row's element of accept_len, fold_len or force_flush, as it stands";
-  let arguments = (ins StrAttr:$name);
+def Replay_LoadSlotOp : Replay_Op<"load_slot", [Pure]> {
+  let summary = "wp, base or is_flush of a ring slot, as it stands";
+  let arguments = (ins StrAttr:$name, Index:$ring);
   let results = (outs Index:$value);
-  let assemblyFormat = "$name attr-dict";
+  let assemblyFormat = "$name $ring attr-dict";
+  let hasVerifier = 1;
+}
+def Replay_LoadRowOp : Replay_Op<"load_row", [Pure]> {
+  let summary = "This row's element of accept_len, fold_len, force_flush, reset_mask, track_step, "
+                "track_pos, track_idx or dst_idx; with a column of accept_idx or parent";
+  let arguments = (ins StrAttr:$name, Optional<Index>:$column);
+  let results = (outs Index:$value);
+  let assemblyFormat = "$name (`[` $column^ `]`)? attr-dict";
   let hasVerifier = 1;
 }
 def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
   let summary = "The checkpoint of one slot and this value head (virtual)";
-  let arguments = (ins Index:$slot);
+  let description = [{ With `at` the snapshot behind that token, of a ring slot. }];
+  let arguments = (ins Index:$slot, Optional<Index>:$at);
   let results = (outs Replay_StateType:$state);
-  let assemblyFormat = "$slot attr-dict `:` type($state)";
+  let assemblyFormat = "$slot (`at` `(` $at^ `)`)? attr-dict `:` type($state)";
   let hasVerifier = 1;
 }
-def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure]> {
+def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure, AttrSizedOperandSegments]> {
   let summary = "The records 0 .. valid-1 of one ring slot; others read as zero";
-  let arguments = (ins Index:$ring, Index:$valid);
+  let description = [{
+    `base` is where record 0 of a circular ring lies. With `mask`, an i64, only the
+    records at positions whose bit is set.
+  }];
+  let arguments = (ins Index:$ring, Index:$valid, Optional<Index>:$base, Optional<I64>:$mask);
   let results = (outs Replay_RecordsType:$records);
-  let assemblyFormat = "$ring `valid` `(` $valid `)` attr-dict `:` type($records)";
+  let assemblyFormat = [{
+    $ring `valid` `(` $valid `)` (`base` `(` $base^ `)`)? (`mask` `(` $mask^ `)`)? attr-dict `:` type($records)
+  }];
+  let hasVerifier = 1;
+}
+def Replay_LoadRecordOp : Replay_Op<"load_record", [Pure]> {
+  let summary = "One field of one record [1, n]: d, k, g, raw_v, raw_k or beta";
+  let arguments = (ins StrAttr:$name, Index:$ring, Index:$position, Optional<Index>:$base);
+  let results = (outs Replay_Mat:$value);
+  let assemblyFormat = "$name $ring `,` $position (`base` `(` $base^ `)`)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+def Replay_PathMaskOp : Replay_Op<"path_mask", [Pure]> {
+  let summary = "The bits accept_idx[row, 0 .. count-1]";
+  let arguments = (ins Index:$count);
+  let results = (outs I64:$mask);
+  let assemblyFormat = "$count attr-dict";
+  let hasVerifier = 1;
+}
+def Replay_LoadParentsOp : Replay_Op<"load_parents", [Pure]> {
+  let summary = "parent[row, i] of each token; -1 where it is no earlier token";
+  let arguments = (ins Index:$length);
+  let results = (outs Replay_Parents:$parents);
+  let assemblyFormat = "`rows` `(` $length `)` attr-dict `:` type($parents)";
   let hasVerifier = 1;
 }
 def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
@@ -221,8 +266,9 @@ def Replay_ReadOp : Replay_Op<"read", [Pure]> {
 }
 def Replay_StoreStateOp : Replay_Op<"store_state"> {
   let summary = "Materialises a state into a slot, rounded to its dtype";
-  let arguments = (ins Replay_StateType:$state, Index:$slot);
-  let assemblyFormat = "$state `,` $slot attr-dict `:` type($state)";
+  let description = [{ With `at` as the snapshot behind that token, of a ring slot. }];
+  let arguments = (ins Replay_StateType:$state, Index:$slot, Optional<Index>:$at);
+  let assemblyFormat = "$state `,` $slot (`at` `(` $at^ `)`)? attr-dict `:` type($state)";
   let hasVerifier = 1;
 }
 def Replay_AppendOp : Replay_Op<"append", [AttrSizedOperandSegments]> {
@@ -230,9 +276,18 @@ def Replay_AppendOp : Replay_Op<"append", [AttrSizedOperandSegments]> {
   let description = [{
     With `rows` only the first so many; a position past the ring is dropped.
   }];
-  let arguments = (ins Index:$ring, Index:$wp, StrArrayAttr:$fields, Variadic<Replay_MatF32>:$values,
-      Optional<Index>:$length);
-  let assemblyFormat = "$ring `,` $wp $fields $values (`rows` `(` $length^ `)`)? attr-dict `:` type($values)";
+  let arguments = (ins Index:$ring, Index:$wp, StrArrayAttr:$fields, Variadic<Replay_Mat>:$values,
+      Optional<Index>:$length, Optional<Index>:$base);
+  let assemblyFormat = [{
+    $ring `,` $wp $fields $values (`rows` `(` $length^ `)`)? (`base` `(` $base^ `)`)? attr-dict `:` type($values)
+  }];
+  let hasVerifier = 1;
+}
+def Replay_MoveRecordOp : Replay_Op<"move_record"> {
+  let summary = "Copies every field of one record to another position";
+  let arguments = (ins Index:$ring, Index:$from, Index:$to, Optional<Index>:$base);
+  let assemblyFormat = "$ring `,` $from `to` $to (`base` `(` $base^ `)`)? attr-dict";
+  let hasVerifier = 1;
   let hasVerifier = 1;
 }
 def Replay_StoreOutOp : Replay_Op<"store_out"> {
@@ -243,13 +298,13 @@ def Replay_StoreOutOp : Replay_Op<"store_out"> {
   let hasVerifier = 1;
 }
 def Replay_SetCursorOp : Replay_Op<"set_cursor"> {
-  let summary = "wp[ring] <- value";
-  let arguments = (ins Index:$ring, Index:$value);
-  let assemblyFormat = "$ring `,` $value attr-dict";
+  let summary = "wp, base or is_flush of a ring slot <- value";
+  let arguments = (ins StrAttr:$name, Index:$ring, Index:$value);
+  let assemblyFormat = "$name $ring `,` $value attr-dict";
   let hasVerifier = 1;
 }
 def Replay_StoreRowOp : Replay_Op<"store_row"> {
-  let summary = "This row's element of fold_len <- value";
+  let summary = "This row's element of fold_len or track_pos <- value";
   let arguments = (ins StrAttr:$name, Index:$value);
   let assemblyFormat = "$name `,` $value attr-dict";
   let hasVerifier = 1;
@@ -274,18 +329,26 @@ def Replay_RingReadOp : Replay_Op<"ring_read", [Pure]> {
   let assemblyFormat = "$records `,` $w `,` $xs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, SameOperandsAndResultType]> {
+def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, AllTypesMatch<["g", "sum"]>]> {
   let summary = "G_t = sum_{l<=t} g_l";
-  let arguments = (ins Replay_MatF32:$g);
+  let description = [{ With `parents` along the path from the root to t. }];
+  let arguments = (ins Replay_MatF32:$g, Optional<Replay_Parents>:$parents);
   let results = (outs Replay_MatF32:$sum);
-  let assemblyFormat = "$g attr-dict `:` type($g)";
+  let assemblyFormat = "$g (`tree` `(` $parents^ `:` type($parents) `)`)? attr-dict `:` type($g)";
+  let hasVerifier = 1;
 }
-def Replay_ScoresOp : Replay_Op<"scores", [Pure]> {
+def Replay_ScoresOp : Replay_Op<"scores", [Pure, AttrSizedOperandSegments]> {
   let summary = "P[i, j] = sum_c x_i[c] y_j[c] exp(sum_{j<l<=i} g_l[c]) for j <= i, else 0";
-  let description = [{ Without g: the plain products x_i . y_j, all pairs. }];
-  let arguments = (ins Replay_Mat:$x, Replay_Mat:$y, Optional<Replay_MatF32>:$g);
+  let description = [{
+    Without g: the plain products x_i . y_j, all pairs. With `parents` the sum is
+    along the path from j to i, and P is 0 where j is not on the path of i.
+  }];
+  let arguments = (ins Replay_Mat:$x, Replay_Mat:$y, Optional<Replay_MatF32>:$g,
+      Optional<Replay_Parents>:$parents);
   let results = (outs Replay_MatF32:$scores);
-  let assemblyFormat = "$x `,` $y (`gated` $g^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `,` $y (`gated` $g^)? (`tree` $parents^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 def Replay_ApplyScoresOp : Replay_Op<"apply_scores", [Pure]> {

@@ -17,8 +17,11 @@
 namespace replayssm {
 
 enum class Rule { GDN, KDA };
-enum class Phase { Packed, Replay, Cursors, Verify, Fold };
-enum class FlushAt { Decode, Commit };
+enum class Phase { Packed, Replay, Cursors, Verify, Fold, Compact, InputReplay, Snapshots, Reset };
+enum class FlushAt { Decode, Verify, Commit, EveryCommit };
+enum class Fold { Records, Replay };
+enum class Window { Chain, Tree };
+enum class Layers { One, Stride, Table };
 enum class DType { F32, BF16, F16 };
 enum class NullRow { LT0, LE0 };
 enum class Gate { Softplus, Safe, Precomputed };
@@ -26,6 +29,10 @@ enum class Beta { SigmoidF32, SigmoidIO, Precomputed };
 
 RSSM_API const char *name(Rule);
 RSSM_API const char *name(Phase);
+RSSM_API const char *name(FlushAt);
+RSSM_API const char *name(Fold);
+RSSM_API const char *name(Window);
+RSSM_API const char *name(Layers);
 RSSM_API const char *name(DType);
 RSSM_API const char *name(NullRow);
 RSSM_API const char *name(Gate);
@@ -43,9 +50,15 @@ struct KernelSpec {
   int64_t V = 0;   ///< value dim, multiple of 8, 8..256
   int64_t L = 16;  ///< ring length, 1..64 (packed: not used)
   int64_t T = 1;   ///< T_max: the most tokens of a window, 1..16
-  /// Decode sets fold a ring inside replay; commit sets (verify, cursors and fold
-  /// of T tokens) in a launch of its own, behind the cursors.
+  /// Where a ring is folded. Decode: inside replay. The sets of a window of T
+  /// tokens: inside the next verify, or in a launch of its own behind the cursors,
+  /// when the ring is full (Commit) or always (EveryCommit).
   FlushAt flushAt = FlushAt::Decode;
+  Fold fold = Fold::Records;  ///< From the records, or by the recurrence from raw inputs.
+  Window window = Window::Chain; ///< Tree: each token names its parent.
+  bool track = false; ///< cursors and fold: the state after one more token, to another slot.
+  bool dst = false;   ///< States are stored to slot dst_idx instead of state_idx.
+  Layers layers = Layers::One; ///< One launch for many layers: a stride, or a table of pointers.
   Gate gate = Gate::Softplus;
   double lowerBound = 0;      ///< of Gate::Safe, < 0; else 0
   Beta beta = Beta::SigmoidF32;
@@ -57,6 +70,15 @@ struct KernelSpec {
   double scale = 0;           ///< of q; 0 = K^-0.5
 
   RSSM_API double effectiveScale() const;
+  /// Windows, rings of a set, and where they are folded.
+  bool isWindowSet() const { return flushAt != FlushAt::Decode; }
+  bool hasRing() const {
+    return phase != Phase::Packed && phase != Phase::InputReplay && phase != Phase::Snapshots;
+  }
+  bool isCircular() const { return flushAt == FlushAt::Verify; }
+  /// Which fields a ring record has: d, k, g; and raw_v, raw_k, g, beta.
+  bool storesDelta() const { return !(flushAt == FlushAt::EveryCommit && fold == Fold::Replay); }
+  bool storesRaw() const { return fold == Fold::Replay; }
   int64_t gateDim() const { return rule == Rule::GDN ? 1 : K; }
   /// What is precomputed comes in f32.
   DType aType() const { return gate == Gate::Precomputed ? DType::F32 : io; }

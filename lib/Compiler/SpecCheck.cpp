@@ -78,13 +78,21 @@ LogicalResult checkSpec(KernelOp kernel, LayerOp layer) {
   Comparison compare(kernel);
   if (std::optional<Kind> kind = kernel.getKind())
     compare.field("phase", stringifyKind(*kind).str(), std::string(name(spec->phase)));
-  if (RingAttr ring = kernel.getRingAttr(); ring && spec->phase != Phase::Packed)
+  if (RingAttr ring = kernel.getRingAttr(); ring && spec->hasRing())
     compare.field("L", ring.getLength(), spec->L);
-  if (spec->phase == Phase::Verify || spec->phase == Phase::Cursors)
-    compare.field("T_max", int64_t(kernel.getWindow().value_or(1)), spec->T);
-  if (kernel.getKind() == Kind::Cursors)
-    compare.field("flush_at", std::string(kernel.getWindow() ? "commit" : "none"),
-                  std::string(spec->flushAt == FlushAt::Commit ? "commit" : "none"));
+  if (kernel.getWindow())
+    compare.field("T_max", int64_t(*kernel.getWindow()), spec->T);
+  if (kernel.getKind()) {
+    compare.field("flush_at", kernel.getFlush() ? stringifyFlushAt(*kernel.getFlush()).str() : std::string("decode"),
+                  std::string(name(spec->flushAt)));
+    compare.field("fold", stringifyFoldBy(kernel.getFold().value_or(FoldBy::Records)).str(), std::string(name(spec->fold)));
+    compare.field("window", stringifyMask(kernel.getMask().value_or(Mask::Chain)).str(), std::string(name(spec->window)));
+    auto yes = [](bool value) { return std::string(value ? "yes" : "no"); };
+    compare.field("track", yes(kernel.getTrack()), yes(spec->track));
+    compare.field("dst", yes(kernel.getDst()), yes(spec->dst));
+    compare.field("layers", kernel.getLayers() ? stringifyLayers(*kernel.getLayers()).str() : std::string("one"),
+                  std::string(name(spec->layers)));
+  }
   if (layer)
     compareRecurrence(compare, layer, *spec);
   kernel.setSpec(print(*spec));

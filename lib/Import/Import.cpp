@@ -66,20 +66,48 @@ void printLayer(std::ostream &os, const KernelSpec &spec) {
      << "}\n";
 }
 
+void printRing(std::ostream &os, const KernelSpec &spec) {
+  const char *gate = spec.rule == Rule::GDN ? "one" : "K", *separator = "";
+  auto field = [&](const char *name, const char *dtype, const char *head, const char *dim) {
+    os << separator << "<\"" << name << "\", " << dtype << ", " << head << ", " << dim << ">";
+    separator = ", ";
+  };
+  os << "#ring = #replay.ring<" << spec.L << ", [";
+  if (spec.storesDelta()) {
+    field("d", "f32", "value", "V");
+    field("k", "f32", "key", "K");
+  }
+  field("g", "f32", "value", gate);
+  if (spec.storesRaw()) {
+    field("raw_v", name(spec.io), "value", "V");
+    field("raw_k", name(spec.io), "key", "K");
+    field("beta", "f32", "value", "one");
+  }
+  os << "]" << (spec.isCircular() ? ", circular" : "") << ">\n\n";
+}
+
 } // namespace
 
 std::string replayssm::importText(const KernelSpec &spec) {
   std::ostringstream os;
-  bool hasRing = spec.phase != Phase::Packed;
-  if (hasRing)
-    os << "#ring = #replay.ring<" << spec.L << ", [<\"d\", f32, value, V>, <\"k\", f32, key, K>, "
-       << "<\"g\", f32, value, " << (spec.rule == Rule::GDN ? "one" : "K") << ">]>\n\n";
+  if (spec.hasRing())
+    printRing(os, spec);
   printLayer(os, spec);
-  // A fold reads records alone; how long the windows were is nothing to it.
-  bool hasWindow = spec.flushAt == FlushAt::Commit && spec.phase != Phase::Fold;
   os << "\nreplay.kernel @" << name(spec.rule) << "_" << name(spec.phase) << " of @"
-     << name(spec.rule) << " kind " << name(spec.phase) << (hasRing ? " ring #ring" : "")
-     << (hasWindow ? " window " + std::to_string(spec.T) : "")
-     << " kred " << kred(spec.state) << "\n    attributes {spec = \"" << print(spec) << "\"} {\n}\n";
+     << name(spec.rule) << " kind " << name(spec.phase) << (spec.hasRing() ? " ring #ring" : "");
+  // A fold of many records does not care how long the windows were.
+  bool countsTokens = spec.phase != Phase::Fold || spec.flushAt == FlushAt::EveryCommit;
+  bool isWindowed = spec.isWindowSet() || spec.phase == Phase::InputReplay || spec.phase == Phase::Snapshots;
+  if (isWindowed && countsTokens && spec.phase != Phase::Reset)
+    os << " window " << spec.T;
+  if (spec.window == Window::Tree)
+    os << " mask tree";
+  if (spec.isWindowSet())
+    os << " flush " << name(spec.flushAt) << " fold " << name(spec.fold);
+  os << (spec.track ? " track" : "") << (spec.dst ? " dst" : "");
+  if (spec.layers != Layers::One)
+    os << " layers " << name(spec.layers);
+  os << " kred " << kred(spec.state);
+  os << "\n    attributes {spec = \"" << print(spec) << "\"} {\n}\n";
   return os.str();
 }

@@ -3,6 +3,8 @@
 
 #include "lib/Import/SpecFields.h"
 
+#include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
 
@@ -22,8 +24,19 @@ static std::string text(double value) {
 
 const char *replayssm::name(Rule rule) { return rule == Rule::GDN ? "gdn" : "kda"; }
 const char *replayssm::name(Phase phase) {
-  constexpr const char *names[] = {"packed", "replay", "cursors", "verify", "fold"};
+  constexpr const char *names[] = {"packed", "replay", "cursors", "verify", "fold",
+                                   "compact", "input_replay", "snapshots", "reset"};
   return names[static_cast<int>(phase)];
+}
+const char *replayssm::name(FlushAt flushAt) {
+  constexpr const char *names[] = {"decode", "verify", "commit", "every_commit"};
+  return names[static_cast<int>(flushAt)];
+}
+const char *replayssm::name(Fold fold) { return fold == Fold::Records ? "records" : "replay"; }
+const char *replayssm::name(Window window) { return window == Window::Chain ? "chain" : "tree"; }
+const char *replayssm::name(Layers layers) {
+  constexpr const char *names[] = {"one", "stride", "table"};
+  return names[static_cast<int>(layers)];
 }
 const char *replayssm::name(DType dtype) {
   return dtype == DType::F32 ? "f32" : dtype == DType::BF16 ? "bf16" : "f16";
@@ -41,6 +54,55 @@ double KernelSpec::effectiveScale() const {
   return scale != 0 ? scale : std::pow(double(K), -0.5);
 }
 
+/// What a phase, its window and its ring have to agree on.
+static Status validateWindow(const KernelSpec &spec) {
+  auto isOneOf = [&](std::initializer_list<Phase> phases) {
+    return std::find(phases.begin(), phases.end(), spec.phase) != phases.end();
+  };
+  auto doesNotApply = [&](const char *key) {
+    return invalid(quote(key) + " does not apply to phase=" + name(spec.phase));
+  };
+  bool ofSet = isOneOf({Phase::Verify, Phase::Fold, Phase::Compact});
+  bool hasWindow = ofSet || isOneOf({Phase::InputReplay, Phase::Snapshots});
+  if (!ofSet && !isOneOf({Phase::Cursors, Phase::Reset}) && spec.isWindowSet())
+    return doesNotApply("flush_at");
+  if (ofSet && !spec.isWindowSet())
+    return invalid(std::string("expected 'flush_at' to be given for phase=") + name(spec.phase) +
+                   ", one of verify, commit, every_commit");
+  if (!spec.isWindowSet() && !hasWindow && spec.T != 1)
+    return invalid(std::string("expected 'T_max' to be 1 for phase=") + name(spec.phase) + " but got '" +
+                   std::to_string(spec.T) + "'");
+  if (!spec.isWindowSet() && spec.fold != Fold::Records)
+    return doesNotApply("fold");
+  int64_t least = spec.flushAt == FlushAt::Verify ? 2 * spec.T : spec.T;
+  if (spec.isWindowSet() && spec.L < least)
+    return invalid("expected 'L' to be at least " + std::string(spec.flushAt == FlushAt::Verify ? "2 * " : "") +
+                   "T_max=" + std::to_string(least) + " for flush_at=" + name(spec.flushAt) + " but got '" +
+                   std::to_string(spec.L) + "'");
+  if (spec.window == Window::Tree && !hasWindow && !spec.isWindowSet())
+    return doesNotApply("window");
+  if (spec.phase == Phase::Compact && spec.window != Window::Tree)
+    return invalid("expected 'window' to be tree for phase=compact but got 'chain'");
+  if (spec.phase == Phase::Compact && spec.flushAt == FlushAt::EveryCommit)
+    return invalid("phase=compact does not apply to flush_at=every_commit: its fold takes accept_idx");
+  if (spec.phase == Phase::Fold && spec.flushAt == FlushAt::Verify)
+    return invalid("phase=fold does not apply to flush_at=verify: its verify folds");
+  if (spec.phase == Phase::Reset && spec.flushAt == FlushAt::EveryCommit)
+    return invalid("phase=reset does not apply to flush_at=every_commit: its cursors do not move");
+  if (spec.track && !isOneOf({Phase::Cursors, Phase::Fold}))
+    return doesNotApply("track");
+  if (spec.track && (!spec.isWindowSet() || spec.flushAt == FlushAt::Verify))
+    return invalid("expected 'flush_at' to be commit or every_commit for track=yes but got '" +
+                   std::string(spec.isWindowSet() ? name(spec.flushAt) : "none") + "'");
+  bool storesState = isOneOf({Phase::Packed, Phase::Replay, Phase::Fold, Phase::InputReplay}) ||
+                     (spec.phase == Phase::Verify && spec.flushAt == FlushAt::Verify);
+  if (spec.dst && !storesState)
+    return doesNotApply("dst");
+  if (spec.layers != Layers::One && !isOneOf({Phase::Fold, Phase::Compact, Phase::InputReplay}))
+    return doesNotApply("layers");
+  return Status::ok();
+}
+
 Status replayssm::validate(const KernelSpec &spec) {
   auto range = [](std::string_view name, int64_t value, int64_t low, int64_t high) {
     return value >= low && value <= high
@@ -52,21 +114,10 @@ Status replayssm::validate(const KernelSpec &spec) {
   RSSM_RETURN_IF_ERROR(range("HV", spec.HV, 1, maxHeads));
   RSSM_RETURN_IF_ERROR(range("K", spec.K, 8, maxDim));
   RSSM_RETURN_IF_ERROR(range("V", spec.V, 8, maxDim));
-  if (spec.phase != Phase::Packed)
+  if (spec.hasRing())
     RSSM_RETURN_IF_ERROR(range("L", spec.L, 1, maxRing));
   RSSM_RETURN_IF_ERROR(range("T_max", spec.T, 1, maxWindow));
-  bool decodes = spec.phase == Phase::Packed || spec.phase == Phase::Replay;
-  if (decodes && spec.flushAt != FlushAt::Decode)
-    return invalid(std::string("'flush_at' does not apply to phase=") + name(spec.phase));
-  if (!decodes && spec.phase != Phase::Cursors && spec.flushAt == FlushAt::Decode)
-    return invalid(std::string("expected 'flush_at' to be given for phase=") + name(spec.phase) +
-                   ", one of verify, commit, every_commit");
-  if (spec.flushAt == FlushAt::Decode && spec.T != 1)
-    return invalid(std::string("expected 'T_max' to be 1 for phase=") + name(spec.phase) + " but got '" +
-                   std::to_string(spec.T) + "'");
-  if (spec.flushAt == FlushAt::Commit && spec.L < spec.T)
-    return invalid("expected 'L' to be at least T_max=" + std::to_string(spec.T) + " but got '" +
-                   std::to_string(spec.L) + "'");
+  RSSM_RETURN_IF_ERROR(validateWindow(spec));
   if (spec.HV % spec.H != 0)
     return invalid("expected 'HV' to be a multiple of 'H' but got H=" + std::to_string(spec.H) +
                    ", HV=" + std::to_string(spec.HV));
@@ -98,36 +149,35 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
     if (auto given = fields.get(key))
       value = *number<int64_t>(*given);
   };
-  auto dtype = [&](std::string_view key, DType &value) {
-    for (DType candidate : {DType::F32, DType::BF16, DType::F16})
-      if (fields.get(key) == name(candidate))
-        value = candidate;
-  };
   KernelSpec spec;
   spec.rule = fields.get("rule") == "gdn" ? Rule::GDN : Rule::KDA;
-  for (Phase phase : {Phase::Packed, Phase::Replay, Phase::Cursors, Phase::Verify, Phase::Fold})
-    if (fields.get("phase") == name(phase))
-      spec.phase = phase;
+  auto choice = [&](std::string_view key, auto &value, auto... candidates) {
+    ((fields.get(key) == name(candidates) ? void(value = candidates) : void()), ...);
+  };
+  choice("phase", spec.phase, Phase::Packed, Phase::Replay, Phase::Cursors, Phase::Verify, Phase::Fold,
+         Phase::Compact, Phase::InputReplay, Phase::Snapshots, Phase::Reset);
+  choice("flush_at", spec.flushAt, FlushAt::Verify, FlushAt::Commit, FlushAt::EveryCommit);
+  choice("fold", spec.fold, Fold::Records, Fold::Replay);
+  choice("window", spec.window, Window::Chain, Window::Tree);
+  choice("layers", spec.layers, Layers::One, Layers::Stride, Layers::Table);
+  spec.track = fields.get("track") == "yes";
+  spec.dst = fields.get("dst") == "yes";
   integer("H", spec.H);
   integer("HV", spec.HV);
   integer("K", spec.K);
   integer("V", spec.V);
-  integer("L", spec.L);
   integer("T", spec.T);
   integer("T_max", spec.T);
-  if (fields.get("flush_at"))
-    spec.flushAt = FlushAt::Commit;
-  for (Gate gate : {Gate::Softplus, Gate::Safe, Gate::Precomputed})
-    if (fields.get("gate") == name(gate))
-      spec.gate = gate;
-  for (Beta beta : {Beta::SigmoidF32, Beta::SigmoidIO, Beta::Precomputed})
-    if (fields.get("beta") == name(beta))
-      spec.beta = beta;
+  if (spec.flushAt == FlushAt::Verify)
+    spec.L = std::min(maxRing, int64_t(std::bit_ceil(uint64_t(4 * spec.T))));
+  integer("L", spec.L);
+  choice("gate", spec.gate, Gate::Softplus, Gate::Safe, Gate::Precomputed);
+  choice("beta", spec.beta, Beta::SigmoidF32, Beta::SigmoidIO, Beta::Precomputed);
   if (auto bound = fields.get("lower_bound"))
     spec.lowerBound = *number<double>(*bound);
   integer("beta_factor", spec.betaFactor);
-  dtype("io", spec.io);
-  dtype("state", spec.state);
+  choice("io", spec.io, DType::F32, DType::BF16, DType::F16);
+  choice("state", spec.state, DType::F32, DType::BF16, DType::F16);
   spec.null = fields.get("null") == "lt0" ? NullRow::LT0 : NullRow::LE0;
   if (auto eps = fields.get("eps"))
     spec.eps = *number<double>(*eps);
@@ -145,7 +195,7 @@ std::string replayssm::print(const KernelSpec &spec) {
   std::string out = std::string("rule=") + name(spec.rule) + item("phase", name(spec.phase));
   out += item("H", std::to_string(spec.H)) + item("HV", std::to_string(spec.HV)) +
          item("K", std::to_string(spec.K)) + item("V", std::to_string(spec.V));
-  if (spec.phase != Phase::Packed)
+  if (spec.hasRing())
     out += item("L", std::to_string(spec.L));
   out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.T)) + item("gate", name(spec.gate));
   if (spec.gate == Gate::Safe)
@@ -155,6 +205,19 @@ std::string replayssm::print(const KernelSpec &spec) {
   out += item("eps", text(spec.eps)) +
          item("scale", spec.scale == 0 ? std::string(defaultScale) : text(spec.scale)) +
          item("io", name(spec.io)) + item("state", name(spec.state)) + item("null", name(spec.null));
-  out += ",ring=dkg,ring_shape=linear,contract=exact,dot=fma,flush_dot=fma";
-  return spec.flushAt == FlushAt::Commit ? out + ",flush_at=commit,fold=records" : out;
+  if (spec.hasRing())
+    out += item("ring", !spec.storesRaw() ? "dkg" : spec.storesDelta() ? "dkg+raw" : "raw") +
+           item("ring_shape", spec.isCircular() ? "circular" : "linear");
+  out += ",contract=exact,dot=fma,flush_dot=fma";
+  if (spec.isWindowSet())
+    out += item("flush_at", name(spec.flushAt)) + item("fold", name(spec.fold));
+  if (spec.window == Window::Tree)
+    out += item("window", name(spec.window));
+  if (spec.track)
+    out += ",track=yes";
+  if (spec.dst)
+    out += ",dst=yes";
+  if (spec.layers != Layers::One)
+    out += item("layers", name(spec.layers));
+  return out;
 }

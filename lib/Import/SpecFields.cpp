@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/SpecFields.h"
 
+#include <algorithm>
+
 using namespace replayssm;
 using namespace replayssm::spec;
 
@@ -28,8 +30,8 @@ const std::vector<Key> &keyTable() {
   static const std::vector<Key> table = {
       {"rule", T::Choice, {"gdn", "kda"}, {"gdn", "kda"}, true},
       {"phase", T::Choice,
-       {"packed", "replay", "cursors", "verify", "fold", "compact", "input_replay", "snapshots"},
-       {"packed", "replay", "cursors", "verify", "fold"}, true},
+       {"packed", "replay", "cursors", "verify", "fold", "compact", "input_replay", "snapshots", "reset"},
+       {"packed", "replay", "cursors", "verify", "fold", "compact", "input_replay", "snapshots", "reset"}, true},
       {"H", T::Integer, {}, {}, true, 1, maxHeads},
       {"HV", T::Integer, {}, {}, true, 1, maxHeads},
       {"K", T::Integer, {}, {}, true, 8, maxDim},
@@ -50,13 +52,17 @@ const std::vector<Key> &keyTable() {
       {"state", T::Choice, {"f32", "bf16", "f16"}, {"f32", "bf16"}},
       {"overflow", T::Choice, {"saturate", "inf"}, {}},
       {"null", T::Choice, {"lt0", "le0"}, {"lt0", "le0"}, true},
-      {"ring", T::Choice, {"dkg", "raw", "dkg+raw"}, {"dkg"}},
-      {"ring_shape", T::Choice, {"linear", "circular"}, {"linear"}},
+      {"ring", T::Choice, {"dkg", "raw", "dkg+raw"}, {"dkg", "raw", "dkg+raw"}},
+      {"ring_shape", T::Choice, {"linear", "circular"}, {"linear", "circular"}},
       {"contract", T::Choice, {"exact", "ring_rounded", "tf32", "bf16"}, {"exact"}},
       {"dot", T::Choice, {"fma", "mma"}, {"fma"}},
       {"flush_dot", T::Choice, {"fma", "mma"}, {"fma"}},
-      {"flush_at", T::Choice, {"verify", "commit", "every_commit"}, {"commit"}},
-      {"fold", T::Choice, {"records", "replay"}, {"records"}},
+      {"flush_at", T::Choice, {"verify", "commit", "every_commit"}, {"verify", "commit", "every_commit"}},
+      {"fold", T::Choice, {"records", "replay"}, {"records", "replay"}},
+      {"window", T::Choice, {"chain", "tree"}, {"chain", "tree"}},
+      {"track", T::Choice, {"no", "yes"}, {"no", "yes"}},
+      {"dst", T::Choice, {"no", "yes"}, {"no", "yes"}},
+      {"layers", T::Choice, {"one", "stride", "table"}, {"one", "stride", "table"}},
   };
   return table;
 }
@@ -170,28 +176,31 @@ Status Fields::checkSupported() const {
 /// Windows, and what becomes of a ring behind them.
 Status Fields::checkWindow() const {
   std::string_view phase = *get("phase");
-  bool decodes = phase == "packed" || phase == "replay", isCursors = phase == "cursors";
+  auto isOneOf = [&](std::initializer_list<std::string_view> phases) {
+    return std::find(phases.begin(), phases.end(), phase) != phases.end();
+  };
+  bool ofSet = isOneOf({"verify", "fold", "compact"}), mayBeOfSet = isOneOf({"cursors", "reset"});
+  bool hasInputs = isOneOf({"input_replay", "snapshots"});
   auto flushAt = get("flush_at"), fold = get("fold");
   auto T = get("T"), most = get("T_max");
   if (T && most && *number<int64_t>(*T) > *number<int64_t>(*most))
     return invalid("expected 'T' to be at most T_max=" + std::string(*most) + " but got " + quote(*T));
   for (std::string_view name : {"flush_at", "fold"})
-    if (get(name) && decodes)
+    if (get(name) && !ofSet && !mayBeOfSet)
       return invalid(quote(name) + " does not apply to phase=" + std::string(phase));
-  // Cursors without flush_at and fold are those of replay decode.
-  if (decodes || (isCursors && !flushAt && !fold)) {
+  bool isWindow = ofSet || hasInputs || flushAt || fold;
+  if (!isWindow) {
+    // Cursors without flush_at and fold are those of replay decode.
     for (auto [name, value] : {std::pair("T", T), std::pair("T_max", most)})
       if (value && *number<int64_t>(*value) != 1)
         return invalid("expected '" + std::string(name) + "' to be 1 for phase=" + std::string(phase) +
-                       (isCursors ? " without 'flush_at'" : "") + " but got " + quote(*value));
+                       (mayBeOfSet ? " without 'flush_at'" : "") + " but got " + quote(*value));
     return Status::ok();
   }
-  if (phase != "verify" && phase != "fold" && !isCursors)
-    return Status::ok();
-  if (!flushAt)
+  if (!flushAt && !hasInputs)
     return invalid("expected 'flush_at' to be given for phase=" + std::string(phase) +
                    ", one of verify, commit, every_commit");
-  if (!fold)
+  if (!fold && !hasInputs)
     return invalid("expected 'fold' to be given for phase=" + std::string(phase) +
                    ", one of records, replay");
   if (!T && !most)
@@ -199,11 +208,34 @@ Status Fields::checkWindow() const {
   return Status::ok();
 }
 
+/// Which records a ring holds, and how they lie in it.
+Status Fields::checkRing() const {
+  std::string_view phase = *get("phase");
+  bool hasRing = phase != "packed" && phase != "input_replay" && phase != "snapshots";
+  for (std::string_view name : {"L", "ring", "ring_shape"})
+    if (get(name) && !hasRing)
+      return invalid(quote(name) + " does not apply to phase=" + std::string(phase) + ": it has no ring");
+  if (!hasRing)
+    return Status::ok();
+  std::string_view flushAt = get("flush_at").value_or(""), fold = get("fold").value_or("records");
+  std::string_view ring = fold == "records" ? "dkg" : flushAt == "every_commit" ? "raw" : "dkg+raw";
+  if (get("ring").value_or(ring) != ring)
+    return invalid("expected 'ring' to be " + std::string(ring) + " for fold=" + std::string(fold) +
+                   (flushAt.empty() ? "" : " and flush_at=" + std::string(flushAt)) + " but got " + quote(*get("ring")));
+  if (flushAt == "verify" && get("ring_shape") == "linear")
+    return invalid("expected 'ring_shape' to be circular for flush_at=verify but got 'linear': a window is "
+                   "written behind records that are still read");
+  if (flushAt != "verify" && get("ring_shape") == "circular")
+    return unsupported("ring_shape=circular cannot be compiled by this version" +
+                       (flushAt.empty() ? "" : " for flush_at=" + std::string(flushAt)) +
+                       "; supported: linear, and circular for flush_at=verify");
+  return Status::ok();
+}
+
 /// Rules between keys: what may be given only together with something else.
 Status Fields::checkRelations() const {
   RSSM_RETURN_IF_ERROR(checkWindow());
-  if (get("L") && get("phase") == "packed")
-    return invalid("'L' does not apply to phase=packed: it has no ring");
+  RSSM_RETURN_IF_ERROR(checkRing());
   bool isF16 = get("state").value_or("f32") == "f16";
   if (get("overflow") && !isF16)
     return invalid("'overflow' applies to state=f16 only");

@@ -45,6 +45,7 @@ private:
   Status checkValues() const;
   Status checkSupported() const;
   Status checkWindow() const;
+  Status checkRing() const;
   Status checkRelations() const;
   std::vector<std::optional<std::string_view>> values_;
 };

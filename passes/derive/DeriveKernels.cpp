@@ -1,7 +1,5 @@
 //===- DeriveKernels.cpp - Kernel requests are filled from their layer ----===//
-#include "passes/derive/Values.h"
-
-#include "mlir/IR/IRMapping.h"
+#include "passes/derive/Deriver.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_DERIVEKERNELS
@@ -13,192 +11,185 @@ using namespace replayssm;
 using namespace replayssm::derive;
 using namespace replayssm::replay;
 
-namespace {
-
-class KernelDeriver {
-public:
-  KernelDeriver(OpBuilder &b, KernelOp kernel, LayerOp layer)
-      : b(b), kernel(kernel), layer(layer), loc(kernel.getLoc()),
-        tokens(static_cast<int64_t>(kernel.getWindow().value_or(1))) {}
-
-  void run() {
-    kernel.setShapeAttr(layer.getShapeAttr());
-    kernel.setNullAttr(layer.getNullAttr());
-    Region &body = kernel.getBody();
-    b.setInsertionPointToStart(body.empty() ? &body.emplaceBlock() : &body.front());
-    Type index = b.getIndexType();
-    row = RowOp::create(b, loc, index, index, b.getI1Type());
-    Kind kind = *kernel.getKind();
-    if (kernel.getWindow())
-      llvm::append_range(window, WindowOp::create(b, loc, index, index)->getResults());
+void Deriver::run() {
+  kernel.setShapeAttr(layer.getShapeAttr());
+  kernel.setNullAttr(layer.getNullAttr());
+  Region &body = kernel.getBody();
+  b.setInsertionPointToStart(body.empty() ? &body.emplaceBlock() : &body.front());
+  Type index = b.getIndexType();
+  row = RowOp::create(b, loc, index, index, b.getI1Type());
+  Kind kind = *kernel.getKind();
+  bool hasTokens = kernel.getWindow() && kind != Kind::Fold && kind != Kind::Reset;
+  if (hasTokens)
+    llvm::append_range(window, WindowOp::create(b, loc, index, index)->getResults());
+  switch (kind) {
+  case Kind::Packed:
+    return step();
+  case Kind::Replay:
     // A ring of one record is always folded at once: nothing is ever read back.
-    bool ringLess = kind == Kind::Packed ||
-                    (kind == Kind::Replay && kernel.getRingAttr().getLength() == 1);
-    if (kind == Kind::Cursors)
-      return window.empty() ? advanceCursor() : commitWindow();
-    if (kind == Kind::Fold)
-      return fold();
-    if (ringLess)
-      return step();
-    replay();
+    return kernel.getRingAttr().getLength() == 1 ? step() : decode();
+  case Kind::Cursors:
+    return window.empty() ? advanceCursor() : commitWindow();
+  case Kind::Reset:
+    return reset();
+  case Kind::Verify:
+    return verify();
+  case Kind::Fold:
+    return fold();
+  case Kind::Compact:
+    return compact();
+  case Kind::InputReplay:
+    return inputReplay();
+  case Kind::Snapshots:
+    return snapshots();
   }
+}
 
-private:
-  CursorOp loadCursor() {
-    return CursorOp::create(b, loc, b.getIndexType(), b.getI1Type(), row.getRing(),
-                            b.getI64IntegerAttr(kernel.getRingAttr().getLength()));
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+Value Deriver::constant(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+Value Deriver::add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+Value Deriver::compare(arith::CmpIPredicate predicate, Value x, Value y) {
+  return arith::CmpIOp::create(b, loc, predicate, x, y);
+}
+Value Deriver::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, loc, condition, x, y);
+}
+Value Deriver::clamp(Value x, Value low, Value high) {
+  return arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, x, low), high);
+}
+Value Deriver::loadRow(StringRef name, Value column) { return LoadRowOp::create(b, loc, name, column); }
+Value Deriver::loadSlot(StringRef name) { return LoadSlotOp::create(b, loc, name, row.getRing()); }
+void Deriver::setCursor(StringRef name, Value value) {
+  SetCursorOp::create(b, loc, name, row.getRing(), value);
+}
+Value Deriver::isPositive(Value x) { return compare(arith::CmpIPredicate::sgt, x, constant(0)); }
+Value Deriver::isSet(Value flag) { return compare(arith::CmpIPredicate::ne, flag, constant(0)); }
+
+void Deriver::when(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+/// This row's accepted tokens: 0 .. its length.
+Value Deriver::acceptedTokens() { return clamp(loadRow("accept_len"), constant(0), window[1]); }
+
+/// Where states are stored.
+Value Deriver::targetSlot() { return kernel.getDst() ? loadRow("dst_idx") : Value(row.getSlot()); }
+
+Value Deriver::loadState() {
+  return LoadStateOp::create(b, loc, stateType(), row.getSlot(), Value());
+}
+
+/// Checkpoint + the first `valid` records.
+Value Deriver::replayed(Value valid, Value base, Value mask) {
+  Value checkpoint = loadState();
+  Value records = LoadRingOp::create(b, loc, RecordsType::get(b.getContext(), kernel.getRingAttr()),
+                                     row.getRing(), valid, base, mask);
+  return ReplayOp::create(b, loc, checkpoint.getType(), checkpoint, records);
+}
+
+void Deriver::storeState(Value state, Value slot, Value at) {
+  StoreStateOp::create(b, loc, state, slot, at);
+}
+
+/// `type` with a row for every token.
+RankedTensorType Deriver::widen(Type type) {
+  auto matrix = cast<RankedTensorType>(type);
+  return RankedTensorType::get({tokens, matrix.getDimSize(1)}, matrix.getElementType());
+}
+
+/// The layer's inputs that `names` lists, of the tokens of `where`.
+void Deriver::loadTokens(ValueRange where, ArrayRef<StringRef> names) {
+  for (StringRef name : names) {
+    Value arg = input(name);
+    mapping.map(arg, LoadTokenOp::create(b, loc, widen(arg.getType()), b.getStringAttr(name), where));
   }
+}
 
-  Value loadState() {
-    Type type = layer.getBody().front().getArgument(0).getType();
-    return LoadStateOp::create(b, loc, type, row.getSlot());
+void Deriver::loadParams() {
+  for (StringRef name : {"A_log", "dt_bias"}) {
+    Value arg = input(name);
+    mapping.map(arg, LoadParamOp::create(b, loc, arg.getType(), b.getStringAttr(name)));
   }
+}
 
-  /// wp <- flush ? 0 : wp + 1
-  void advanceCursor() {
-    CursorOp cursor = loadCursor();
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    Value next = arith::AddIOp::create(b, loc, cursor.getWp(), one);
-    Value value = arith::SelectOp::create(b, loc, cursor.getFlush(), zero, next);
-    SetCursorOp::create(b, loc, row.getRing(), value);
-  }
+Value Deriver::input(StringRef name) {
+  constexpr StringRef names[] = {"state", "q", "k", "v", "a", "b", "A_log", "dt_bias"};
+  return layer.getBody().front().getArgument(llvm::find(names, name) - std::begin(names));
+}
 
-  /// wp <- wp + n, unless the next window might not fit behind that: then the
-  /// ring is to be folded and starts again.
-  void commitWindow() {
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b, loc, value);
-    };
-    auto loadRow = [&](StringRef name) -> Value { return LoadRowOp::create(b, loc, name); };
-    Value zero = constant(0), accepted = loadRow("accept_len");
-    accepted = arith::MaxSIOp::create(b, loc, accepted, zero);
-    accepted = arith::MinSIOp::create(b, loc, accepted, window[1]);
-    Value total = arith::AddIOp::create(b, loc, loadCursor().getWp(), accepted);
-    // total + window > L
-    Value room = constant(kernel.getRingAttr().getLength() - tokens);
-    Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, total, room);
-    Value forced = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loadRow("force_flush"), zero);
-    Value folds = arith::OrIOp::create(b, loc, full, forced);
-    Value next = arith::SelectOp::create(b, loc, folds, zero, total);
-    Value length = arith::SelectOp::create(b, loc, folds, total, zero);
-    SetCursorOp::create(b, loc, row.getRing(), next);
-    StoreRowOp::create(b, loc, "fold_len", length);
-  }
+DeltaOp Deriver::delta() { return *layer.getBody().front().getOps<DeltaOp>().begin(); }
+Value Deriver::nextState() { return mapping.lookup(delta().getNext()); }
 
-  /// The committed records go into the checkpoint.
-  void fold() {
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value most = arith::ConstantIndexOp::create(b, loc, kernel.getRingAttr().getLength());
-    Value length = LoadRowOp::create(b, loc, "fold_len");
-    length = arith::MinSIOp::create(b, loc, length, most);
-    Value state = replayed(length);
-    Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, length, zero);
-    auto branch = scf::IfOp::create(b, loc, any, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-    StoreStateOp::create(b, loc, state, row.getSlot());
-  }
-
-  /// Checkpoint + the first `valid` records.
-  Value replayed(Value valid) {
-    Value checkpoint = loadState();
-    Value records = LoadRingOp::create(b, loc, RecordsType::get(b.getContext(), kernel.getRingAttr()),
-                                       row.getRing(), valid);
-    return ReplayOp::create(b, loc, checkpoint.getType(), checkpoint, records);
-  }
-
-  /// Load, one step, store.
-  void step() {
-    cloneBody(loadState());
-    storeOut();
-    StoreStateOp::create(b, loc, mapping.lookup(yield().getState()), row.getSlot());
-  }
-
-  /// The state is checkpoint + ring; the store becomes an append, with a flush
-  /// branch where the row is not a window (those are folded by a kernel of their own).
-  void replay() {
-    CursorOp cursor = loadCursor();
-    cloneBody(replayed(cursor.getWp()));
-    storeOut();
-    if (window.empty()) {
-      auto branch = scf::IfOp::create(b, loc, cursor.getFlush(), /*withElseRegion=*/true);
-      b.setInsertionPointToStart(branch.thenBlock());
-      StoreStateOp::create(b, loc, mapping.lookup(yield().getState()), row.getSlot());
-      b.setInsertionPointToStart(branch.elseBlock());
-    }
-    auto delta = *layer.getBody().front().getOps<DeltaOp>().begin();
-    SmallVector<Attribute> fields;
-    SmallVector<Value> values;
-    for (FieldAttr field : kernel.getRingAttr().getFields()) {
-      fields.push_back(b.getStringAttr(field.getName()));
-      Value value = field.getName() == "d" ? delta.getD()
-                    : field.getName() == "k" ? delta.getK() : delta.getG();
-      values.push_back(mapping.lookup(value));
-    }
-    AppendOp::create(b, loc, row.getRing(), cursor.getWp(), b.getArrayAttr(fields), values,
-                     window.empty() ? Value() : window[1]);
-  }
-
-  YieldOp yield() { return cast<YieldOp>(layer.getBody().front().getTerminator()); }
-
-  void storeOut() {
-    Block &block = layer.getBody().front();
-    Type io = cast<RankedTensorType>(block.getArgument(1).getType()).getElementType();
-    StoreOutOp::create(b, loc, mapping.lookup(yield().getOutput()), TypeAttr::get(io), window);
-  }
-
-  /// `type` with a row for every token.
-  RankedTensorType widen(Type type) {
-    auto matrix = cast<RankedTensorType>(type);
-    return RankedTensorType::get({tokens, matrix.getDimSize(1)}, matrix.getElementType());
-  }
-
-  void cloneBody(Value state) {
-    Block &block = layer.getBody().front();
-    mapping.map(block.getArgument(0), state);
-    for (auto [index, name] : llvm::enumerate(ArrayRef<StringRef>{"q", "k", "v", "a", "b"})) {
-      Value arg = block.getArgument(index + 1);
-      mapping.map(arg, LoadTokenOp::create(b, loc, widen(arg.getType()), b.getStringAttr(name), window));
-    }
-    for (auto [index, name] : llvm::enumerate(ArrayRef<StringRef>{"A_log", "dt_bias"})) {
-      Value arg = block.getArgument(index + 6);
-      mapping.map(arg, LoadParamOp::create(b, loc, arg.getType(), b.getStringAttr(name)));
-    }
-    for (Operation &op : block.without_terminator())
+/// What the layer computes of its inputs, on `state`; what is mapped already is
+/// taken as it is.
+void Deriver::cloneLayer(Value state, Value parents) {
+  mapping.map(input("state"), state);
+  for (Operation &op : layer.getBody().front().without_terminator()) {
+    bool isKnown = llvm::all_of(op.getResults(), [&](Value x) { return mapping.contains(x); });
+    bool isReady = llvm::all_of(op.getOperands(), [&](Value x) { return mapping.contains(x); });
+    if (!isKnown && isReady)
       cloneOp(op);
   }
-
-  /// Every op of a layer works row by row: results get the rows of its tokens.
-  void cloneOp(Operation &op) {
-    Operation *copy = b.clone(op, mapping);
-    if (tokens == 1 || op.hasTrait<OpTrait::ConstantLike>())
-      return;
-    auto matrices = llvm::make_filter_range(
-        copy->getOperands(), [](Value x) { return isa<RankedTensorType>(x.getType()); });
-    if (llvm::none_of(matrices, [&](Value x) { return rowsOf(x) == tokens; }))
-      return;
-    if (OpTrait::hasElementwiseMappableTraits(copy)) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(copy);
-      for (OpOperand &operand : copy->getOpOperands())
-        if (isa<RankedTensorType>(operand.get().getType()))
-          operand.set(broadcast(b, op.getLoc(), operand.get(), tokens, colsOf(operand.get())));
-    }
-    for (Value result : copy->getResults())
-      if (isa<RankedTensorType>(result.getType()))
-        result.setType(widen(result.getType()));
+  if (parents) {
+    auto copy = cast<DeltaOp>(mapping.lookup(delta().getO()).getDefiningOp());
+    copy.setMask(Mask::Tree);
+    copy.getParentsMutable().assign(parents);
   }
+}
 
-  OpBuilder &b;
-  KernelOp kernel;
-  LayerOp layer;
-  Location loc;
-  int64_t tokens;
-  RowOp row;
-  SmallVector<Value, 2> window; ///< First token and length, where rows are ragged.
-  IRMapping mapping;
-};
+/// Every op of a layer works row by row: results get the rows of its tokens.
+void Deriver::cloneOp(Operation &op) {
+  Operation *copy = b.clone(op, mapping);
+  if (tokens == 1 || op.hasTrait<OpTrait::ConstantLike>())
+    return;
+  auto matrices = llvm::make_filter_range(
+      copy->getOperands(), [](Value x) { return isa<RankedTensorType>(x.getType()); });
+  if (llvm::none_of(matrices, [&](Value x) { return rowsOf(x) == tokens; }))
+    return;
+  if (OpTrait::hasElementwiseMappableTraits(copy)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(copy);
+    for (OpOperand &operand : copy->getOpOperands())
+      if (isa<RankedTensorType>(operand.get().getType()))
+        operand.set(broadcast(b, op.getLoc(), operand.get(), tokens, colsOf(operand.get())));
+  }
+  for (Value result : copy->getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      result.setType(widen(result.getType()));
+}
 
+void Deriver::storeOut(ValueRange where) {
+  auto yield = cast<YieldOp>(layer.getBody().front().getTerminator());
+  Type io = cast<RankedTensorType>(input("q").getType()).getElementType();
+  StoreOutOp::create(b, loc, mapping.lookup(yield.getOutput()), TypeAttr::get(io), where);
+}
+
+/// The records of the tokens just computed, at `position`.
+void Deriver::append(Value position, Value base) {
+  SmallVector<Attribute> fields;
+  SmallVector<Value> values;
+  for (FieldAttr field : kernel.getRingAttr().getFields()) {
+    StringRef name = field.getName();
+    fields.push_back(b.getStringAttr(name));
+    Value value = name == "d"       ? delta().getD()
+                  : name == "k"     ? delta().getK()
+                  : name == "g"     ? delta().getG()
+                  : name == "beta"  ? delta().getBeta()
+                  : name == "raw_k" ? input("k")
+                                    : input("v");
+    values.push_back(mapping.lookup(value));
+  }
+  AppendOp::create(b, loc, row.getRing(), position, b.getArrayAttr(fields), values,
+                   window.empty() ? Value() : window[1], base);
+}
+
+namespace {
 struct DeriveKernels : replayssm::impl::DeriveKernelsBase<DeriveKernels> {
   using DeriveKernelsBase::DeriveKernelsBase;
 
@@ -224,7 +215,7 @@ struct DeriveKernels : replayssm::impl::DeriveKernelsBase<DeriveKernels> {
     if (result.wasInterrupted())
       return signalPassFailure();
     for (auto [kernel, layer] : requests)
-      KernelDeriver(b, kernel, layer).run();
+      Deriver(b, kernel, layer).run();
     getOperation().walk([](LayerOp layer) { layer.erase(); });
   }
 };

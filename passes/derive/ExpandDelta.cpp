@@ -35,7 +35,7 @@ StepResult expandStep(OpBuilder &b, Location loc, Value state, const Step &step)
   Value d = scaleRows(b, loc, step.beta, error);
   // Ungated: the current token's own record has not decayed.
   Value kq = replay::ScoresOp::create(b, loc, RankedTensorType::get({1, 1}, b.getF32Type()),
-                                      step.q, step.k, Value());
+                                      step.q, step.k, Value(), Value());
   Value o = math::FmaOp::create(b, loc, d, broadcast(b, loc, kq, 1, valueDim), yq);
   Value next = replay::Rank1Op::create(b, loc, state.getType(), decayed, d, step.k);
   return {next, o, d};
@@ -68,14 +68,15 @@ StepResult unroll(OpBuilder &b, replay::DeltaOp delta) {
 StepResult window(OpBuilder &b, replay::DeltaOp delta) {
   Location loc = delta.getLoc();
   Value state = delta.getState(), q = delta.getQ(), k = delta.getK(), g = delta.getG();
+  Value parents = delta.getParents();
   int64_t tokens = rowsOf(q), valueDim = colsOf(delta.getV());
-  Value sums = replay::CumulateOp::create(b, loc, g.getType(), g);
+  Value sums = replay::CumulateOp::create(b, loc, g.getType(), g, parents);
   Value decay = math::ExpOp::create(b, loc, sums);
   Value yq = read(b, loc, state, gateColumns(b, loc, q, decay), valueDim);
   Value yk = read(b, loc, state, gateColumns(b, loc, k, decay), valueDim);
   auto square = RankedTensorType::get({tokens, tokens}, b.getF32Type());
-  Value pk = replay::ScoresOp::create(b, loc, square, k, k, g);
-  Value pq = replay::ScoresOp::create(b, loc, square, q, k, g);
+  Value pk = replay::ScoresOp::create(b, loc, square, k, k, g, parents);
+  Value pq = replay::ScoresOp::create(b, loc, square, q, k, g, parents);
   Value d = replay::UtSolveOp::create(b, loc, yk.getType(), pk, yk, delta.getV(), delta.getBeta());
   Value own = replay::ApplyScoresOp::create(b, loc, yq.getType(), pq, d);
   Value o = arith::AddFOp::create(b, loc, yq, own);
@@ -102,7 +103,9 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
       kernel.walk([&](replay::L2NormOp norm) { expandNorm(rewriter, norm); });
       kernel.walk([&](replay::DeltaOp delta) {
         rewriter.setInsertionPoint(delta);
-        bool sequential = rowsOf(delta.getQ()) == 1 || form == "unroll";
+        // Parents are data: a tree is always a window.
+        bool isChain = delta.getMask() == replay::Mask::Chain;
+        bool sequential = isChain && (rowsOf(delta.getQ()) == 1 || form == "unroll");
         StepResult result = sequential ? unroll(rewriter, delta) : window(rewriter, delta);
         rewriter.replaceOp(delta, {result.next, result.o, result.d});
       });

@@ -46,7 +46,7 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
       kernel.walk([&](replay::ScoresOp op) { scores.push_back(op); });
       for (replay::ScoresOp op : scores) {
         rewriter.setInsertionPoint(op);
-        rewriter.replaceOp(op, createScores(rewriter, op.getLoc(), op.getX(), op.getY(), op.getG()));
+        rewriter.replaceOp(op, createScores(rewriter, op.getLoc(), op.getX(), op.getY(), op.getG(), op.getParents()));
       }
       simplify(rewriter, kernel);
     });

@@ -94,11 +94,11 @@ static Value transposeColumn(OpBuilder &b, Location loc, Value x) {
   return tensor::ExpandShapeOp::create(b, loc, type, flat, ArrayRef<ReassociationIndices>{{0, 1}});
 }
 
-Value createScores(OpBuilder &b, Location loc, Value x, Value y, Value g) {
+Value createScores(OpBuilder &b, Location loc, Value x, Value y, Value g, Value parents) {
   Scaled xs = splitScalar(b, x), ys = splitScalar(b, y);
   int64_t rows = rowsOf(x), cols = rowsOf(y);
   auto type = RankedTensorType::get({rows, cols}, b.getF32Type());
-  Value scores = replay::ScoresOp::create(b, loc, type, xs.raw, ys.raw, g);
+  Value scores = replay::ScoresOp::create(b, loc, type, xs.raw, ys.raw, g, parents);
   Value scale = xs.scalar;
   if (ys.scalar) {
     // The scalars of y belong to columns; one row of y has one for all rows.

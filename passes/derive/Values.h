@@ -37,7 +37,7 @@ Scaled splitScalar(mlir::OpBuilder &b, mlir::Value x);
 
 /// The scores of x and y with the scalars of both in front.
 mlir::Value createScores(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-                         mlir::Value y, mlir::Value g = {});
+                         mlir::Value y, mlir::Value g = {}, mlir::Value parents = {});
 
 /// Removes what is unused and what is computed twice in `kernel`.
 void simplify(mlir::RewriterBase &rewriter, replay::KernelOp kernel);

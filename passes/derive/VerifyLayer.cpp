@@ -44,26 +44,90 @@ static int64_t gateDim(LayerOp layer) {
   return cast<RankedTensorType>(layer.getBody().front().getArgument(4).getType()).getDimSize(1);
 }
 
-/// The records that replay needs: d per value head, k per key head, g as the gate.
+/// A ring's fields: d, k and g where its records are read; raw_v, raw_k, g and beta
+/// where the recurrence is run from them again.
 static LogicalResult verifyRing(KernelOp kernel, LayerOp layer) {
   RingAttr ring = kernel.getRingAttr();
   FieldDim gate = gateDim(layer) == 1 ? FieldDim::One : FieldDim::K;
-  struct { StringRef name; Head head; FieldDim dim; } const needed[] = {
-      {"d", Head::Value, FieldDim::V}, {"k", Head::Key, FieldDim::K}, {"g", Head::Value, gate}};
-  for (const auto &want : needed) {
+  Type f32 = Float32Type::get(kernel.getContext());
+  Type io = cast<RankedTensorType>(layer.getBody().front().getArgument(1).getType()).getElementType();
+  bool isRefolded = kernel.getFold() == FoldBy::Replay;
+  bool isRead = !isRefolded || kernel.getFlush() != FlushAt::EveryCommit;
+  struct { StringRef name; Head head; FieldDim dim; Type dtype; bool isNeeded; } const known[] = {
+      {"d", Head::Value, FieldDim::V, f32, isRead},
+      {"k", Head::Key, FieldDim::K, f32, isRead},
+      {"g", Head::Value, gate, f32, true},
+      {"raw_v", Head::Value, FieldDim::V, io, isRefolded},
+      {"raw_k", Head::Key, FieldDim::K, io, isRefolded},
+      {"beta", Head::Value, FieldDim::One, f32, isRefolded}};
+  std::string needed;
+  for (const auto &want : known)
+    if (want.isNeeded)
+      needed += (needed.empty() ? "" : ", ") + want.name.str();
+  for (const auto &want : known) {
     FieldAttr field = ring.getField(want.name);
-    if (!field)
+    if (want.isNeeded && !field)
       return kernel.emitOpError() << "expected ring field '" << want.name << "'";
+    if (!want.isNeeded && field)
+      return kernel.emitOpError() << "expected ring fields " << needed << " but got '" << want.name << "'";
+    if (!field)
+      continue;
     if (field.getHead() != want.head || field.getDim() != want.dim)
       return kernel.emitOpError()
              << "expected ring field '" << want.name << "' to be " << stringifyHead(want.head)
              << ", " << stringifyFieldDim(want.dim) << " but got "
              << stringifyHead(field.getHead()) << ", " << stringifyFieldDim(field.getDim());
+    if (field.getDtype() != want.dtype)
+      return kernel.emitOpError() << "expected ring field '" << want.name << "' to be " << want.dtype
+                                  << " but got " << field.getDtype();
   }
   for (FieldAttr field : ring.getFields())
-    if (llvm::none_of(needed, [&](auto &want) { return want.name == field.getName(); }))
-      return kernel.emitOpError() << "expected ring fields d, k and g of a layer but got '"
+    if (llvm::none_of(known, [&](auto &want) { return want.name == field.getName(); }))
+      return kernel.emitOpError() << "expected ring fields " << needed << " but got '"
                                   << field.getName() << "'";
+  return success();
+}
+
+/// What a request says beside its kind.
+static LogicalResult verifyOptions(KernelOp kernel) {
+  Kind kind = *kernel.getKind();
+  auto isOneOf = [&](ArrayRef<Kind> kinds) { return llvm::is_contained(kinds, kind); };
+  auto expect = [&](bool isThere, bool mayBe, bool mustBe, StringRef what) -> LogicalResult {
+    if (isThere && !mayBe)
+      return kernel.emitOpError() << "does not take '" << what << "' with kind " << stringifyKind(kind);
+    if (!isThere && mustBe)
+      return kernel.emitOpError() << "needs '" << what << "' with kind " << stringifyKind(kind);
+    return success();
+  };
+  bool ofSet = isOneOf({Kind::Verify, Kind::Fold, Kind::Compact});
+  bool isCursors = isOneOf({Kind::Cursors, Kind::Reset}), ofWindow = isCursors && kernel.getWindow();
+  std::optional<FlushAt> flush = kernel.getFlush();
+  bool everyCommit = flush == FlushAt::EveryCommit, hasInputs = isOneOf({Kind::InputReplay, Kind::Snapshots});
+  if (failed(expect(flush.has_value(), ofSet || isCursors, ofSet || ofWindow, "flush")) ||
+      failed(expect(kernel.getFold().has_value(), ofSet || isCursors, ofSet || ofWindow, "fold")) ||
+      failed(expect(kernel.getMask().has_value(), ofSet || hasInputs || ofWindow, kind == Kind::Compact, "mask")) ||
+      failed(expect(kernel.getTrack(), (kind == Kind::Fold || ofWindow) && flush != FlushAt::Verify, false, "track")) ||
+      failed(expect(kernel.getDst(), isOneOf({Kind::Packed, Kind::Replay, Kind::Fold, Kind::InputReplay}) ||
+                                         (kind == Kind::Verify && flush == FlushAt::Verify), false, "dst")) ||
+      failed(expect(kernel.getLayersAttr() != nullptr,
+                    isOneOf({Kind::Fold, Kind::Compact, Kind::InputReplay}), false, "layers")))
+    return failure();
+  RingAttr ring = kernel.getRingAttr();
+  if (ring && ring.isCircular() != (flush == FlushAt::Verify))
+    return kernel.emitOpError() << "expected a " << (ring.isCircular() ? "linear" : "circular")
+                                << " ring for flush " << (flush ? stringifyFlushAt(*flush) : "none");
+  bool needsWindow = isOneOf({Kind::Verify, Kind::Compact}) || hasInputs || (kind == Kind::Fold && everyCommit) ||
+                     (kind == Kind::Cursors && flush);
+  bool mayHaveWindow = needsWindow || isCursors;
+  if (needsWindow && !kernel.getWindowAttr())
+    return kernel.emitOpError() << "expected a window length for kind " << stringifyKind(kind);
+  if (!mayHaveWindow && kernel.getWindowAttr())
+    return kernel.emitOpError() << "expected no window length for kind " << stringifyKind(kind)
+                                << " but got " << *kernel.getWindow();
+  int64_t tokens = kernel.getWindow().value_or(0) * (flush == FlushAt::Verify ? 2 : 1);
+  if (ring && tokens > ring.getLength())
+    return kernel.emitOpError() << "expected a ring that holds " << (flush == FlushAt::Verify ? "two windows" : "a window")
+                                << " of " << *kernel.getWindow() << " tokens but got one of " << ring.getLength();
   return success();
 }
 
@@ -85,23 +149,18 @@ static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbo
   if (kernel.getNullAttr() && kernel.getNull() != layer.getNull())
     return kernel.emitOpError() << "expected the layer's null " << stringifyNull(layer.getNull())
                                 << " but got " << stringifyNull(*kernel.getNull());
-  if (kind == Kind::Packed && kernel.getRingAttr())
-    return kernel.emitOpError() << "expected no ring for kind packed but got "
+  bool hasRing = kind != Kind::Packed && kind != Kind::InputReplay && kind != Kind::Snapshots;
+  if (!hasRing && kernel.getRingAttr())
+    return kernel.emitOpError() << "expected no ring for kind " << stringifyKind(kind) << " but got "
                                 << kernel.getRingAttr();
-  if (kind != Kind::Packed && !kernel.getRingAttr())
+  if (hasRing && !kernel.getRingAttr())
     return kernel.emitOpError() << "expected a ring for kind " << stringifyKind(kind);
-  if (kind != Kind::Cursors && !kernel.getKredAttr())
+  bool hasSums = kind != Kind::Cursors && kind != Kind::Reset && kind != Kind::Compact;
+  if (hasSums && !kernel.getKredAttr())
     return kernel.emitOpError() << "expected kred for kind " << stringifyKind(kind)
                                 << ": it fixes the order of sums over K";
-  if (kind == Kind::Verify && !kernel.getWindowAttr())
-    return kernel.emitOpError("expected a window length for kind verify");
-  if (kind != Kind::Verify && kind != Kind::Cursors && kernel.getWindowAttr())
-    return kernel.emitOpError() << "expected no window length for kind " << stringifyKind(kind)
-                                << " but got " << *kernel.getWindow();
-  if (int64_t window = kernel.getWindow().value_or(0);
-      kernel.getRingAttr() && window > kernel.getRingAttr().getLength())
-    return kernel.emitOpError() << "expected a ring that holds a window of " << window
-                                << " tokens but got one of " << kernel.getRingAttr().getLength();
+  if (failed(verifyOptions(kernel)))
+    return failure();
   return kernel.getRingAttr() ? verifyRing(kernel, layer) : success();
 }
 

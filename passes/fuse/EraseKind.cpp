@@ -22,6 +22,11 @@ struct EraseKind : replayssm::impl::EraseKindBase<EraseKind> {
       }
       kernel.removeOfAttr();
       kernel.removeKindAttr();
+      kernel.removeFlushAttr();
+      kernel.removeFoldAttr();
+      kernel.removeMaskAttr();
+      kernel.setTrack(false);
+      kernel.setDst(false);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

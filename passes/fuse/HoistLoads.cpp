@@ -18,7 +18,7 @@ namespace {
 std::optional<unsigned> loadRank(Operation *op) {
   if (isa<RowOp, WindowOp>(op))
     return 0;
-  if (isa<CursorOp, LoadRowOp>(op))
+  if (isa<CursorOp, LoadSlotOp, LoadRowOp, LoadParentsOp>(op))
     return 1;
   if (isa<LoadTokenOp>(op))
     return 2;
@@ -34,7 +34,7 @@ public:
   explicit LoadHoister(KernelOp kernel) : body(&kernel.getBody().front()) {
     std::array<SmallVector<Operation *>, 5> byRank;
     kernel.walk([&](Operation *op) {
-      if (std::optional<unsigned> rank = loadRank(op))
+      if (std::optional<unsigned> rank = loadRank(op); rank && !isOfIteration(op))
         byRank[*rank].push_back(op);
     });
     for (ArrayRef<Operation *> ops : byRank)
@@ -52,6 +52,14 @@ public:
   }
 
 private:
+  /// What a loop loads for one of its tokens stays in it.
+  bool isOfIteration(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return !def || (def->getBlock() != body && (!isPure(def) || def->getNumRegions() || isOfIteration(def)));
+    });
+  }
+
   /// Loaded values that `value` depends on, through the addresses of loads too.
   const llvm::SetVector<Value> &loadedValues(Value value) {
     auto [it, isNew] = dependencies.try_emplace(value);

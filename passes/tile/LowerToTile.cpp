@@ -49,7 +49,7 @@ LogicalResult Lowering::run() {
     b.setInsertionPointToStart(branch.thenBlock());
   }
   auto isLoad = [](Operation &op) {
-    return isa<replay::CursorOp, replay::LoadStateOp, replay::LoadRingOp>(op);
+    return isa<replay::CursorOp, replay::LoadSlotOp, replay::LoadStateOp, replay::LoadRingOp>(op);
   };
   // Gates along K are spread over the block: all of them before any is gathered.
   auto isSpread = [](Operation &op) {
@@ -116,6 +116,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](replay::RowOp op) { return lowerRow(op); })
       .Case([&](replay::CursorOp op) { return lowerCursor(op); })
+      .Case([&](replay::LoadSlotOp op) { return lowerLoadSlot(op); })
       .Case([&](replay::SetCursorOp op) { return lowerSetCursor(op); })
       .Case([&](replay::WindowOp op) { return lowerWindow(op); })
       .Case([&](replay::LoadRowOp op) { return lowerLoadRow(op); })

@@ -117,6 +117,7 @@ private:
   Value i64(int64_t value);
   Value index(int64_t value);
   Value toIndex(Value i64);
+  Value toI64(Value index); ///< Slots are i64 already.
   Value scalarLoad(llvm::StringRef name, mlir::Type type, Value element);
   /// element = outer * <name>_stride + head * headSize + inner.
   Value offset(llvm::StringRef name, Value outer, Value head, int64_t headSize, Value inner = {});
@@ -128,6 +129,7 @@ private:
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
   mlir::LogicalResult lowerRow(replay::RowOp op);
   mlir::LogicalResult lowerCursor(replay::CursorOp op);
+  mlir::LogicalResult lowerLoadSlot(replay::LoadSlotOp op);
   mlir::LogicalResult lowerSetCursor(replay::SetCursorOp op);
   mlir::LogicalResult lowerWindow(replay::WindowOp op);
   mlir::LogicalResult lowerLoadRow(replay::LoadRowOp op);

@@ -23,6 +23,10 @@ Value Lowering::toIndex(Value value) {
   return arith::IndexCastOp::create(b, b.getIndexType(), value);
 }
 
+Value Lowering::toI64(Value value) {
+  return value.getType().isIndex() ? Value(arith::IndexCastOp::create(b, b.getI64Type(), value)) : value;
+}
+
 void Lowering::openGrid() {
   // The grid is small: 32-bit divisions.
   auto block = [&](gpu::Dimension dim) {
@@ -120,10 +124,22 @@ LogicalResult Lowering::lowerCursor(replay::CursorOp op) {
   return success();
 }
 
+/// Flags are bytes, all else 32 bits.
+static Type cursorType(OpBuilder &b, StringRef name) {
+  return name == "is_flush" || name == "force_flush" || name == "reset_mask" ? b.getI8Type() : b.getI32Type();
+}
+
+LogicalResult Lowering::lowerLoadSlot(replay::LoadSlotOp op) {
+  values[op.getValue()] =
+      toIndex(scalarLoad(op.getName(), cursorType(b, op.getName()), values[op.getRing()]));
+  return success();
+}
+
 LogicalResult Lowering::lowerSetCursor(replay::SetCursorOp op) {
-  Value value = arith::IndexCastOp::create(b, b.getI32Type(), values[op.getValue()]);
-  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1),
-                                      b.getI32Type(), arg("wp"), ValueRange{values[op.getRing()]});
+  Type type = cursorType(b, op.getName());
+  Value value = arith::IndexCastOp::create(b, type, values[op.getValue()]);
+  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1), type,
+                                      arg(op.getName()), ValueRange{values[op.getRing()]});
   LLVM::StoreOp::create(b, value, pointer);
   return success();
 }
@@ -135,8 +151,12 @@ void Lowering::storeRow(StringRef name, Value number) {
 }
 
 LogicalResult Lowering::lowerLoadRow(replay::LoadRowOp op) {
-  Type type = op.getName() == "force_flush" ? b.getI8Type() : b.getI32Type();
-  values[op.getValue()] = toIndex(scalarLoad(op.getName(), type, row));
+  Value element = row;
+  if (op.getColumn()) {
+    element = arith::MulIOp::create(b, row, i64(dims.tokens));
+    element = arith::AddIOp::create(b, element, toI64(values[op.getColumn()]));
+  }
+  values[op.getValue()] = toIndex(scalarLoad(op.getName(), cursorType(b, op.getName()), element));
   return success();
 }
 

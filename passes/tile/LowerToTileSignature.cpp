@@ -130,15 +130,19 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
+    } else if (auto load = dyn_cast<replay::LoadSlotOp>(op)) {
+      perHead = false;
+      used[load.getName()] = load.getName() == "is_flush" ? i8 : i32;
     } else if (auto load = dyn_cast<replay::LoadRowOp>(op)) {
       perHead = false;
-      used[load.getName()] = load.getName() == "force_flush" ? i8 : i32;
+      bool isFlag = load.getName() == "force_flush" || load.getName() == "reset_mask";
+      used[load.getName()] = isFlag ? i8 : i32;
     } else if (auto store = dyn_cast<replay::StoreRowOp>(op)) {
       perHead = false;
       used[store.getName()] = i32;
-    } else if (isa<replay::SetCursorOp>(op)) {
+    } else if (auto cursor = dyn_cast<replay::SetCursorOp>(op)) {
       perHead = false;
-      used["wp"] = i32;
+      used[cursor.getName()] = cursor.getName() == "is_flush" ? i8 : i32;
       setCursor = op;
     } else if (auto state = dyn_cast<replay::LoadStateOp>(op)) {
       used["state"] = stateType(state.getState());
@@ -169,7 +173,9 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
 
   SmallVector<std::pair<std::string, bool>> table = {
       {"state_idx", false}, {"ring_idx", false}, {"query_start_loc", false},
-      {"accept_len", false}, {"wp", false}, {"force_flush", false}, {"fold_len", false},
+      {"accept_len", false}, {"accept_idx", false}, {"parent", false}, {"wp", false}, {"base", false},
+      {"is_flush", false}, {"force_flush", false}, {"reset_mask", false}, {"track_step", false},
+      {"fold_len", false}, {"track_pos", false}, {"track_idx", false}, {"dst_idx", false},
       {"state", true}};
   if (ring)
     for (replay::FieldAttr field : ring.getFields())

@@ -7,7 +7,7 @@ using namespace replayssm::lower;
 
 Value Lowering::stateOffset(Value slot) {
   Value inner = vOffset ? Value(arith::MulIOp::create(b, vOffset, i64(dims.K))) : Value();
-  return offset("state", slot, head, dims.V * dims.K, inner);
+  return offset("state", toI64(slot), head, dims.V * dims.K, inner);
 }
 
 void lower::collectConsumers(Value state, SmallVectorImpl<Operation *> &consumers) {

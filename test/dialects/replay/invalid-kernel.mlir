@@ -1,6 +1,6 @@
 // RUN: replayssm-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{expected kind packed, replay, cursors, verify or fold beside 'of'}}
+// expected-error @below {{expected a kind beside 'of': packed, replay, cursors, verify, fold, compact, input_replay, snapshots or reset}}
 replay.kernel @kernel_kind of @x {}
 
 // -----
@@ -24,7 +24,7 @@ replay.kernel @kernel_body {}
 replay.kernel @kernel_blocks shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
   %slot, %ring, %live = replay.row
 ^bb1:
-  replay.set_cursor %ring, %slot
+  replay.set_cursor "wp" %ring, %slot
 }
 
 // -----
@@ -75,7 +75,7 @@ replay.kernel @shapeless of @x kind packed {
 replay.kernel @ringless shape <H = 2, HV = 4, K = 16, V = 8> null lt0  {
   %slot, %rslot, %live = replay.row
   // expected-error @below {{expected a replay.kernel with a ring around it}}
-  replay.set_cursor %rslot, %slot
+  replay.set_cursor "wp" %rslot, %slot
 }
 
 // -----
@@ -294,7 +294,7 @@ replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes 
 // -----
 
 replay.kernel @load_row shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
-  // expected-error @below {{expected accept_len, fold_len or force_flush but got 'wp'}}
+  // expected-error @below {{expected accept_len, fold_len, force_flush, reset_mask, track_step, track_pos, track_idx or dst_idx but got 'wp'}}
   %n = replay.load_row "wp"
 }
 
@@ -302,7 +302,7 @@ replay.kernel @load_row shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
 
 replay.kernel @store_row shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
   %n = replay.load_row "fold_len"
-  // expected-error @below {{expected fold_len but got 'accept_len'}}
+  // expected-error @below {{expected fold_len or track_pos but got 'accept_len'}}
   replay.store_row "accept_len", %n
 }
 
@@ -312,4 +312,85 @@ replay.kernel @token_window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window
   %first, %length = replay.window
   // expected-error @below {{expected the first token and the length as a window but got 1 values}}
   %x = replay.load_token "q" window(%first) : tensor<2x16xbf16>
+}
+
+// -----
+
+replay.kernel @load_slot shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected wp, base or is_flush but got 'fold_len'}}
+  %n = replay.load_slot "fold_len" %ring
+}
+
+// -----
+
+replay.kernel @column shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected accept_idx or parent but got 'fold_len'}}
+  %n = replay.load_row "fold_len"[%slot]
+}
+
+// -----
+
+replay.kernel @no_window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected a replay.kernel with a window around it}}
+  %m = replay.path_mask %slot
+}
+
+// -----
+
+replay.kernel @snapshot shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected a replay.kernel with a window around it}}
+  %S = replay.load_state %slot at(%ring) : <8, 16, f32>
+}
+
+// -----
+
+replay.kernel @parents shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected the parents to be 2x1 but got 3x1}}
+  %p = replay.load_parents rows(%slot) : tensor<3x1xi32>
+}
+
+// -----
+
+replay.kernel @base shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected no base for a linear ring}}
+  replay.move_record %ring, %slot to %slot base(%slot)
+}
+
+// -----
+
+replay.kernel @no_base shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>], circular> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected a base for a circular ring}}
+  %g = replay.load_record "g" %ring, %slot : tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @record_field shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected a field of the kernel's ring but got 'd'}}
+  %g = replay.load_record "d" %ring, %slot : tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @record_dtype shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected field 'g' to be 'f32' but got 'bf16'}}
+  %g = replay.load_record "g" %ring, %slot : tensor<1x1xbf16>
+}
+
+// -----
+
+replay.kernel @append_dtype shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %b = replay.load_token "b" : tensor<1x1xbf16>
+  // expected-error @below {{expected field 'g' to be 'f32' but got 'bf16'}}
+  replay.append %ring, %slot ["g"] %b : tensor<1x1xbf16>
 }

@@ -256,3 +256,27 @@ replay.kernel @ut_solve_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kre
   // expected-error @below {{expected the result to be 1x8 but got 2x8}}
   %D = replay.ut_solve %b, %y, %v, %b : (tensor<1x1xf32>, tensor<1x8xf32>, tensor<1x8xbf16>, tensor<1x1xf32>) -> tensor<2x8xf32>
 }
+
+// -----
+
+replay.kernel @plain_tree shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
+  %first, %length = replay.window
+  %k = replay.load_token "k" window(%first, %length) : tensor<2x16xbf16>
+  %p = replay.load_parents rows(%length) : tensor<2x1xi32>
+  // expected-error @below {{expected gates beside parents}}
+  %P = replay.scores %k, %k tree %p : (tensor<2x16xbf16>, tensor<2x16xbf16>, tensor<2x1xi32>) -> tensor<2x2xf32>
+}
+
+// -----
+
+replay.kernel @tree_of_one shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 1 kred <lanes = 4, vec = 4> {
+  %slot, %rslot, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xf32>
+  %v = replay.load_token "v" : tensor<1x8xbf16>
+  %b = replay.load_token "b" : tensor<1x1xf32>
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected parents for a tree and none for a chain}}
+  %S1, %o, %d = replay.delta tree(%S, %q, %q, %v, %b, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xbf16>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+}

@@ -54,7 +54,7 @@ replay.kernel @verify of @gdn kind verify ring #ring window 3 kred <lanes = 4, v
 // CHECK:   %[[S3:.*]] = replay.rank1 %[[S2]], %{{.*}}, %{{.*}} : <8, 16, f32>, tensor<1x8xf32>, tensor<1x16xf32>
 // CHECK:   replay.store_state %[[S3]], %[[SLOT]] : <8, 16, f32>
 // CHECK: replay.store_out %{{.*}} as f32 : tensor<1x8xf32>
-// CHECK: replay.set_cursor %[[RING]], %[[WP]]
+// CHECK: replay.set_cursor "wp" %[[RING]], %[[WP]]
 replay.kernel @unnamed shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
   %slot, %ring, %live = replay.row
   %wp, %flush = replay.cursor %ring wrap(4)
@@ -79,7 +79,7 @@ replay.kernel @unnamed shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring 
     replay.store_state %S3, %slot : <8, 16, f32>
   }
   replay.store_out %y#2 as f32 : tensor<1x8xf32>
-  replay.set_cursor %ring, %wp
+  replay.set_cursor "wp" %ring, %wp
 }
 
 // -----
@@ -148,4 +148,52 @@ replay.layer @given <H = 2, HV = 4, K = 16, V = 8> null le0 {
   %io = replay.beta sigmoid_io(%b) : (tensor<1x1xf32>) -> tensor<1x1xf32>
   %y = replay.read %S, %q : (!replay.state<8, 16, bf16>, tensor<1x16xf16>) -> tensor<1x8xf32>
   replay.yield %S, %y : !replay.state<8, 16, bf16>, tensor<1x8xf32>
+}
+
+// -----
+
+// Circular rings of raw inputs, trees, and states behind each token.
+// CHECK-LABEL: replay.kernel @tree
+// CHECK-SAME: ring <4, [{{.*}}<"raw_k", bf16, key, K>{{.*}}], circular> window 3 layers table
+// CHECK: %[[BASE:.*]] = replay.load_slot "base" %[[RING:.*]]
+// CHECK: replay.load_row "dst_idx"
+// CHECK: %[[MASK:.*]] = replay.path_mask %[[N:.*]]
+// CHECK: %[[P:.*]] = replay.load_parents rows(%{{.*}}) : tensor<3x1xi32>
+// CHECK: replay.load_ring %[[RING]] valid(%[[N]]) base(%[[BASE]]) mask(%[[MASK]]) :
+// CHECK: replay.cumulate %{{.*}} tree(%[[P]] : tensor<3x1xi32>) : tensor<3x1xf32>
+// CHECK: replay.scores %{{.*}}, %{{.*}} gated %{{.*}} tree %[[P]] : (
+// CHECK: replay.append %[[RING]], %[[N]] ["raw_k", "g"] %{{.*}}, %{{.*}} rows(%{{.*}}) base(%[[BASE]]) :
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[S:.*]] = %{{.*}}) -> (!replay.state<8, 16, f32>)
+// CHECK: replay.load_row "accept_idx"[%[[I]]]
+// CHECK: replay.load_record "raw_k" %[[RING]], %[[I]] base(%[[BASE]]) : tensor<1x16xbf16>
+// CHECK: replay.load_state %[[RING]] at(%[[I]]) : <8, 16, f32>
+// CHECK: replay.store_state %[[S]], %[[RING]] at(%[[I]]) : <8, 16, f32>
+// CHECK: replay.move_record %[[RING]], %[[N]] to %[[I]] base(%[[BASE]])
+// CHECK: replay.set_cursor "is_flush" %[[RING]], %[[N]]
+#raw = #replay.ring<4, [<"raw_k", bf16, key, K>, <"g", f32, value, one>], circular>
+replay.kernel @tree shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #raw window 3 layers table kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %base = replay.load_slot "base" %ring
+  %n = replay.load_row "dst_idx"
+  %mask = replay.path_mask %n
+  %p = replay.load_parents rows(%length) : tensor<3x1xi32>
+  %R = replay.load_ring %ring valid(%n) base(%base) mask(%mask) : <#raw>
+  %k = replay.load_token "k" window(%first, %length) : tensor<3x16xbf16>
+  %g = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
+  %G = replay.cumulate %g tree(%p : tensor<3x1xi32>) : tensor<3x1xf32>
+  %P = replay.scores %k, %k gated %g tree %p : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
+  replay.append %ring, %n ["raw_k", "g"] %k, %g rows(%length) base(%base) : tensor<3x16xbf16>, tensor<3x1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %S0 = replay.load_state %slot : <8, 16, f32>
+  %S = scf.for %i = %c0 to %length step %c1 iter_args(%before = %S0) -> (!replay.state<8, 16, f32>) {
+    %j = replay.load_row "accept_idx"[%i]
+    %raw = replay.load_record "raw_k" %ring, %i base(%base) : tensor<1x16xbf16>
+    %Sp = replay.load_state %ring at(%i) : <8, 16, f32>
+    replay.store_state %before, %ring at(%i) : <8, 16, f32>
+    replay.move_record %ring, %n to %i base(%base)
+    scf.yield %Sp : !replay.state<8, 16, f32>
+  }
+  replay.set_cursor "is_flush" %ring, %n
 }

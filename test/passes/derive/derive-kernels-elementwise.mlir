@@ -19,5 +19,5 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
 replay.kernel @window of @layer kind verify
-    ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2
+    ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 flush commit fold records
     kred <lanes = 4, vec = 4> {}

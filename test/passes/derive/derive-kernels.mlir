@@ -41,14 +41,14 @@
 // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
 // CHECK: %[[NEXT:.*]] = arith.addi %[[WP]], %[[ONE]] : index
 // CHECK-NEXT: %[[VALUE:.*]] = arith.select %[[FLUSH]], %[[ZERO]], %[[NEXT]] : index
-// CHECK-NEXT: replay.set_cursor %[[RING]], %[[VALUE]]
+// CHECK-NEXT: replay.set_cursor "wp" %[[RING]], %[[VALUE]]
 // CHECK-NEXT: }
 
 // A window: the same body on T rows, as many as there are; parameters keep one.
 // CHECK-LABEL: replay.kernel @verify3_gdn of @gdn kind verify
 // CHECK: %{{.*}}, %[[RING:.*]], %{{.*}} = replay.row
 // CHECK: %[[FIRST:.*]], %[[LENGTH:.*]] = replay.window
-// CHECK: %[[WP:.*]], %{{.*}} = replay.cursor
+// CHECK: %[[WP:.*]] = replay.load_slot "wp"
 // CHECK: replay.load_token "q" window(%[[FIRST]], %[[LENGTH]]) : tensor<3x16xbf16>
 // CHECK: replay.load_token "b" window(%[[FIRST]], %[[LENGTH]]) : tensor<3x1xbf16>
 // CHECK: replay.load_param "dt_bias" : tensor<1x1xf32>
@@ -75,14 +75,14 @@
 // CHECK: %[[N0:.*]] = arith.maxsi %[[ACCEPTED]], %{{.*}} : index
 // CHECK: %[[N:.*]] = arith.minsi %[[N0]], %{{.*}} : index
 // CHECK: %[[TOTAL:.*]] = arith.addi %{{.*}}, %[[N]] : index
-// CHECK: %[[TWO:.*]] = arith.constant 2 : index
-// CHECK: %[[FULL:.*]] = arith.cmpi sgt, %[[TOTAL]], %[[TWO]] : index
 // CHECK: %[[FORCE:.*]] = replay.load_row "force_flush"
 // CHECK: %[[FORCED:.*]] = arith.cmpi ne, %[[FORCE]], %{{.*}} : index
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: %[[FULL:.*]] = arith.cmpi sgt, %[[TOTAL]], %[[TWO]] : index
 // CHECK: %[[FOLDS:.*]] = arith.ori %[[FULL]], %[[FORCED]] : i1
 // CHECK: %[[NEXT:.*]] = arith.select %[[FOLDS]], %{{.*}}, %[[TOTAL]] : index
 // CHECK: %[[LENGTH:.*]] = arith.select %[[FOLDS]], %[[TOTAL]], %{{.*}} : index
-// CHECK-NEXT: replay.set_cursor %{{.*}}, %[[NEXT]]
+// CHECK-NEXT: replay.set_cursor "wp" %{{.*}}, %[[NEXT]]
 // CHECK-NEXT: replay.store_row "fold_len", %[[LENGTH]]
 
 // KDA differs in the width of the gate and of its record.

@@ -198,7 +198,7 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
 // expected-error @below {{expected a window length for kind verify}}
-replay.kernel @window of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+replay.kernel @window of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> flush commit fold records kred <lanes = 4, vec = 4> {}
 
 // -----
 
@@ -226,7 +226,7 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
 // expected-error @below {{expected a ring that holds a window of 5 tokens but got one of 4}}
-replay.kernel @window of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 5 kred <lanes = 4, vec = 4> {}
+replay.kernel @window of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 5 flush commit fold records kred <lanes = 4, vec = 4> {}
 
 // -----
 
@@ -309,5 +309,131 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
-// expected-error @below {{expected ring fields d, k and g of a layer but got 'beta'}}
+// expected-error @below {{expected ring fields d, k, g but got 'beta'}}
 replay.kernel @extra of @layer kind replay ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>, <"beta", f32, value, one>]> kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{needs 'flush' with kind verify}}
+replay.kernel @request of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{does not take 'flush' with kind packed}}
+replay.kernel @request of @layer kind packed flush commit kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{does not take 'track' with kind verify}}
+replay.kernel @request of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 flush commit fold records track kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a circular ring for flush verify}}
+replay.kernel @request of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 flush verify fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a linear ring for flush commit}}
+replay.kernel @request of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>], circular> window 2 flush commit fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected a ring that holds two windows of 3 tokens but got one of 4}}
+replay.kernel @request of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>], circular> window 3 flush verify fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'raw_v'}}
+replay.kernel @request of @layer kind fold ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> flush commit fold replay kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring fields g, raw_v, raw_k, beta but got 'd'}}
+replay.kernel @request of @layer kind fold ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>, <"raw_v", f32, value, V>, <"raw_k", f32, key, K>, <"beta", f32, value, one>]> window 2 flush every_commit fold replay kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected ring field 'raw_k' to be 'f32' but got 'bf16'}}
+replay.kernel @request of @layer kind fold ring <4, [<"g", f32, value, one>, <"raw_v", f32, value, V>, <"raw_k", bf16, key, K>, <"beta", f32, value, one>]> window 2 flush every_commit fold replay kred <lanes = 4, vec = 4> {}

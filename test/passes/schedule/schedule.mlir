@@ -43,7 +43,7 @@ replay.kernel @reads shape <H = 2, HV = 4, K = 128, V = 128> null lt0 kred <lane
 replay.kernel @cursors shape <H = 2, HV = 4, K = 128, V = 128> null lt0 ring #ring {
   %slot, %ring, %live = replay.row
   %wp, %flush = replay.cursor %ring wrap(16)
-  replay.set_cursor %ring, %wp
+  replay.set_cursor "wp" %ring, %wp
 }
 
 // A tiling that the source gives is kept.

@@ -26,7 +26,7 @@ replay.kernel @cursor_beside_work shape <H = 1, HV = 2, K = 32, V = 32> null lt0
   %v = replay.load_token "v" : tensor<1x32xf32>
   replay.store_out %v as f32 : tensor<1x32xf32>
   // expected-error @below {{expected a kernel of its own: other blocks of the row may still read the cursor}}
-  replay.set_cursor %ring, %wp
+  replay.set_cursor "wp" %ring, %wp
 }
 
 // -----

@@ -229,5 +229,5 @@ replay.kernel @advance shape <H = 2, HV = 4, K = 32, V = 32> null lt0 ring <4, [
   %wp, %flush = replay.cursor %ring wrap(4)
   %c0 = arith.constant 0 : index
   %next = arith.select %flush, %c0, %wp : index
-  replay.set_cursor %ring, %next
+  replay.set_cursor "wp" %ring, %next
 }

@@ -208,6 +208,9 @@ def evaluate(name, x, rest, m):
         return 5, 7, True
     if name == "replay.cursor":
         return m.wp, m.wp >= number(rest, "length") - 1 or m.force
+    if name == "replay.load_slot":
+        assert x == [7] and text(rest, "name") == "wp"
+        return m.wp
     if name == "replay.load_state":
         assert x == [5]
         return m.state
@@ -345,7 +348,7 @@ def main():
         gate_dim = K if "_kda" in name else 1
         window = re.search(r"window = (\d+) : i64", rest)
         tokens = int(window[1]) if window else 1
-        ring = any(op[1] in ("replay.cursor", "replay.load_ring") for op in ops)
+        ring = any(op[1] in ("replay.cursor", "replay.load_slot", "replay.load_ring") for op in ops)
         ragged = any(op[1] == "replay.window" for op in ops)
         rng, worst, runs = random.Random(1), 0.0, 0
         for wp in range(L) if ring else [0]:

@@ -22,11 +22,11 @@ replay.kernel @packed_gdn of @gdn kind packed kred <lanes = 4, vec = 4> {}
 replay.kernel @replay_gdn of @gdn kind replay ring #gdn kred <lanes = 4, vec = 4> {}
 replay.kernel @replay1_gdn of @gdn kind replay ring #gdn1 kred <lanes = 4, vec = 4> {}
 replay.kernel @cursors_gdn of @gdn kind cursors ring #gdn {}
-replay.kernel @verify1_gdn of @gdn kind verify ring #gdn window 1 kred <lanes = 4, vec = 4> {}
-replay.kernel @verify2_gdn of @gdn kind verify ring #gdn window 2 kred <lanes = 4, vec = 4> {}
-replay.kernel @verify3_gdn of @gdn kind verify ring #gdn window 3 kred <lanes = 4, vec = 4> {}
-replay.kernel @fold_gdn of @gdn kind fold ring #gdn kred <lanes = 4, vec = 4> {}
-replay.kernel @commit_gdn of @gdn kind cursors ring #gdn window 2 {}
+replay.kernel @verify1_gdn of @gdn kind verify ring #gdn window 1 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @verify2_gdn of @gdn kind verify ring #gdn window 2 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @verify3_gdn of @gdn kind verify ring #gdn window 3 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @fold_gdn of @gdn kind fold ring #gdn flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @commit_gdn of @gdn kind cursors ring #gdn window 2 flush commit fold records {}
 
 replay.layer @kda <H = 4, HV = 4, K = 16, V = 8> null le0 {
 ^bb0(%S: !replay.state<8, 16, bf16>, %q: tensor<1x16xbf16>, %k: tensor<1x16xbf16>,
@@ -46,8 +46,8 @@ replay.kernel @packed_kda of @kda kind packed kred <lanes = 4, vec = 4> {}
 replay.kernel @replay_kda of @kda kind replay ring #kda kred <lanes = 4, vec = 4> {}
 replay.kernel @replay1_kda of @kda kind replay ring #kda1 kred <lanes = 4, vec = 4> {}
 replay.kernel @cursors_kda of @kda kind cursors ring #kda {}
-replay.kernel @verify1_kda of @kda kind verify ring #kda window 1 kred <lanes = 4, vec = 4> {}
-replay.kernel @verify2_kda of @kda kind verify ring #kda window 2 kred <lanes = 4, vec = 4> {}
-replay.kernel @verify3_kda of @kda kind verify ring #kda window 3 kred <lanes = 4, vec = 4> {}
-replay.kernel @fold_kda of @kda kind fold ring #kda kred <lanes = 4, vec = 4> {}
-replay.kernel @commit_kda of @kda kind cursors ring #kda window 2 {}
+replay.kernel @verify1_kda of @kda kind verify ring #kda window 1 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @verify2_kda of @kda kind verify ring #kda window 2 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @verify3_kda of @kda kind verify ring #kda window 3 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @fold_kda of @kda kind fold ring #kda flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @commit_kda of @kda kind cursors ring #kda window 2 flush commit fold records {}
