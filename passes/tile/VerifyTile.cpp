@@ -145,10 +145,11 @@ static LogicalResult verifyConvert(ConvertOp op) {
                           << from << " to " << to << " (replay-lower-converts)";
 }
 
-static LogicalResult verifyFor(scf::ForOp op) {
-  if (op.getStaticTripCount())
-    return success();
-  return op.emitOpError() << "expected constant bounds and step";
+static LogicalResult verifyFor(scf::ForOp op, const Uniformity &uniformity) {
+  for (Value value : {op.getLowerBound(), op.getUpperBound(), op.getStep()})
+    if (failed(verifyUniform(op, "bounds and step", value, uniformity)))
+      return failure();
+  return success();
 }
 
 static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
@@ -177,7 +178,7 @@ static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
                        succeeded(memory(op, op.getOffset(), op.getRows(), {})));
       })
       .Case([](ConvertOp op) { return verifyConvert(op); })
-      .Case([](scf::ForOp op) { return verifyFor(op); })
+      .Case([&](scf::ForOp op) { return verifyFor(op, uniformity); })
       .Case([&](scf::IfOp op) {
         return verifyUniform(op, "the condition", op.getCondition(), uniformity);
       })

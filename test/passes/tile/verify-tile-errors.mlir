@@ -57,10 +57,11 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  gpu.func @trips(%p: !llvm.ptr<1>, %o: i64, %n: index) kernel {
+  gpu.func @trips(%p: !llvm.ptr<1>, %o: i64) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-error @+1 {{'scf.for' op expected constant bounds and step}}
+    %n = gpu.thread_id x
+    // expected-error @+1 {{'scf.for' op expected bounds and step to be the same in all threads of the block}}
     scf.for %i = %c0 to %n step %c1 {
     }
     gpu.return

@@ -5,7 +5,7 @@
 
 gpu.module @m {
   // Conditions come from block ids, arguments, constants, loads at uniform
-  // addresses, and what loops and branches carry of them.
+  // addresses, and what loops and branches carry of them; so do bounds of loops.
   // CHECK-LABEL: gpu.func @uniform
   gpu.func @uniform(%p: !llvm.ptr<1>, %o: i64, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -37,6 +37,8 @@ gpu.module @m {
       tile.store %x, %p[%o] strides [8, 1] owner(%live) : !x, !llvm.ptr<1>
     } else {
       tile.wait %t
+    }
+    scf.for %i = %c0 to %n step %c1 {
     }
     gpu.return
   }
