@@ -150,11 +150,23 @@ void reference::advance(const KernelSpec &spec, std::vector<double> &state, cons
 std::vector<Step> reference::window(const KernelSpec &spec, const std::vector<double> &state,
                                     const Records &records, const std::vector<Token> &tokens,
                                     const std::vector<std::vector<double>> *gates) {
-  std::vector<double> current = materialise(spec, state, records);
+  std::vector<int64_t> parents(tokens.size());
+  for (size_t s = 0; s < tokens.size(); ++s)
+    parents[s] = int64_t(s) - 1;
+  return tree(spec, state, records, tokens, parents, gates);
+}
+
+std::vector<Step> reference::tree(const KernelSpec &spec, const std::vector<double> &state,
+                                  const Records &records, const std::vector<Token> &tokens,
+                                  const std::vector<int64_t> &parents,
+                                  const std::vector<std::vector<double>> *gates) {
+  const std::vector<double> root = materialise(spec, state, records);
+  std::vector<std::vector<double>> behind; // the state behind each token
   std::vector<Step> steps;
   for (size_t s = 0; s < tokens.size(); ++s) {
-    steps.push_back(step(spec, current, {}, tokens[s], gates ? &(*gates)[s] : nullptr));
-    advance(spec, current, steps.back());
+    behind.push_back(parents[s] < 0 ? root : behind[parents[s]]);
+    steps.push_back(step(spec, behind.back(), {}, tokens[s], gates ? &(*gates)[s] : nullptr));
+    advance(spec, behind.back(), steps.back());
   }
   return steps;
 }

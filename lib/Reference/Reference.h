@@ -61,6 +61,12 @@ std::vector<Step> window(const KernelSpec &spec, const std::vector<double> &stat
                          const Records &records, const std::vector<Token> &tokens,
                          const std::vector<std::vector<double>> *gates = nullptr);
 
+/// The same of a tree: token s on the state that token parents[s] < s left, on
+/// checkpoint and records where that is -1.
+std::vector<Step> tree(const KernelSpec &spec, const std::vector<double> &state, const Records &records,
+                       const std::vector<Token> &tokens, const std::vector<int64_t> &parents,
+                       const std::vector<std::vector<double>> *gates = nullptr);
+
 /// S .* exp(g) + d k^T, in place.
 void advance(const KernelSpec &spec, std::vector<double> &state, const Step &step);
 

@@ -103,9 +103,9 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
       kernel.walk([&](replay::L2NormOp norm) { expandNorm(rewriter, norm); });
       kernel.walk([&](replay::DeltaOp delta) {
         rewriter.setInsertionPoint(delta);
-        // Parents are data: a tree is always a window.
+        // Parents are data: a tree is a window, unless it has no more than its root.
         bool isChain = delta.getMask() == replay::Mask::Chain;
-        bool sequential = isChain && (rowsOf(delta.getQ()) == 1 || form == "unroll");
+        bool sequential = rowsOf(delta.getQ()) == 1 || (isChain && form == "unroll");
         StepResult result = sequential ? unroll(rewriter, delta) : window(rewriter, delta);
         rewriter.replaceOp(delta, {result.next, result.o, result.d});
       });

@@ -34,7 +34,7 @@ LogicalResult Lowering::run() {
                                    arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
   // These need no slot.
   if (failed(lowerWhere(body, [](Operation &op) {
-        return isa<replay::LoadTokenOp, replay::LoadParamOp, replay::LoadRowOp>(op);
+        return isa<replay::LoadTokenOp, replay::LoadParamOp, replay::LoadRowOp, replay::LoadParentsOp>(op);
       })))
     return failure();
   if (live) {
@@ -105,6 +105,23 @@ LogicalResult Lowering::lowerIf(scf::IfOp op) {
   return success();
 }
 
+/// A loop that only stores.
+LogicalResult Lowering::lowerFor(scf::ForOp op) {
+  if (op.getNumResults())
+    return op.emitOpError() << "expected no results";
+  Value low = values.lookup(op.getLowerBound()), high = values.lookup(op.getUpperBound());
+  auto loop = scf::ForOp::create(b, low, high, values.lookup(op.getStep()));
+  values[op.getInductionVar()] = loop.getInductionVar();
+  Cache saved = cache;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (failed(lowerOp(inner)))
+      return failure();
+  cache = saved;
+  return success();
+}
+
 LogicalResult Lowering::lowerOp(Operation &op) {
   b.setLoc(op.getLoc());
   if (isWindowed(op))
@@ -135,7 +152,10 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](replay::StoreStateOp op) { return lowerStoreState(op); })
       .Case([&](replay::StoreOutOp op) { return lowerStoreOut(op); })
       .Case([&](replay::AppendOp op) { return lowerAppend(op); })
+      .Case([&](replay::PathMaskOp op) { return lowerPathMask(op); })
+      .Case([&](replay::MoveRecordOp op) { return lowerMoveRecord(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
+      .Case([&](scf::ForOp op) { return lowerFor(op); })
       // Virtual: formed by the reads and stores that need them.
       .Case<replay::ReplayOp, replay::DecayOp, replay::Rank1Op>([](auto) { return success(); })
       .Default([&](Operation *op) -> LogicalResult {

@@ -37,9 +37,11 @@ struct Layouts {
   tile::Layout valueRow(int64_t rows) const;    ///< Vectors along V: v, d, out.
   tile::Layout state() const;
   tile::Layout keys(int64_t rows) const;        ///< Ring rows of one pass.
+  tile::Layout keyScalars(int64_t rows) const;  ///< One number for each of them.
   tile::Layout ringValues(int64_t rows) const;  ///< Ring rows along V.
   tile::Layout ringScalars(int64_t rows) const; ///< One number per ring row.
   tile::Layout spread(int64_t rows) const;      ///< Gates along K, each computed once.
+  tile::Layout record(int64_t columns) const;   ///< A field of one record, each element once.
 };
 
 struct Arg {
@@ -91,6 +93,8 @@ struct Decays {
 
 /// The reads and stores that need `state` in registers, through any updates.
 void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
+/// The parents that make scores those of a tree; null of a chain.
+Value parentsOf(Value scores);
 
 class Lowering {
 public:
@@ -107,6 +111,7 @@ private:
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerPlain(mlir::Operation &op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerElementwise(mlir::Operation &op);
   void storeZeros();
   void storeOut(replay::StoreOutOp op, int64_t t, Value out);
@@ -142,6 +147,7 @@ private:
   mlir::LogicalResult lowerParam(replay::LoadParamOp op);
   mlir::LogicalResult lowerStoreOut(replay::StoreOutOp op);
   mlir::LogicalResult lowerAppend(replay::AppendOp op);
+  Value ownerOf(replay::FieldAttr field);
 
   // LowerToTileMath.cpp: arithmetic on tiles.
   RankedTensorType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
@@ -174,6 +180,19 @@ private:
   Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
   mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
   mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
+
+  // LowerToTileTree.cpp: tokens that name their parents.
+  mlir::LogicalResult lowerParents(replay::LoadParentsOp op);
+  Value ofParent(Value parents, int64_t i, llvm::ArrayRef<Value> all, Value root);
+  Value ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value otherwise);
+  void stageGates(Value gates);
+  llvm::ArrayRef<Value> pathDecays(Value gates, Value parents);
+  Value pathDecay(Value gates, Value parents, int64_t i);
+  llvm::SmallVector<replay::ScoresOp> scoresLike(replay::ScoresOp op);
+  mlir::LogicalResult lowerTreeScores(replay::ScoresOp op);
+  mlir::LogicalResult lowerPathMask(replay::PathMaskOp op);
+  std::pair<Value, Value> placeOf(Value position, Value base);
+  mlir::LogicalResult lowerMoveRecord(replay::MoveRecordOp op);
 
   // LowerToTileGate.cpp: gates and beta.
   Value softplusGate(Value a, Value bias, Value aLog);
@@ -227,6 +246,8 @@ private:
   llvm::MapVector<Value, StagedTokens> tokenTiles;
   llvm::DenseMap<Value, llvm::SmallVector<Decays>> decays; ///< Gates -> by level.
   llvm::DenseMap<Value, Value> scores;                     ///< In shared memory.
+  llvm::DenseMap<Value, llvm::SmallVector<Value>> paths;   ///< Parents -> bits of each path.
+  llvm::DenseMap<Value, Value> pathGates;                  ///< Gates in shared memory.
   llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
   llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
   llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;

@@ -277,6 +277,14 @@ void Lowering::storeZeros() {
   });
 }
 
+/// Blocks that an address does not tell apart: the first of them stores. Null = all.
+Value Lowering::ownerOf(replay::FieldAttr field) {
+  Value owner = field.getHead() == replay::Head::Key ? ownsKeyHead : Value();
+  if (field.getDim() == replay::FieldDim::V || !ownsTile)
+    return owner;
+  return owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
+}
+
 LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
   replay::RingAttr format = kernel.getRingAttr();
   Value wp = values[op.getWp()], fits;
@@ -288,10 +296,7 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
     replay::FieldAttr field = format.getField(name);
     bool alongV = field.getDim() == replay::FieldDim::V;
     int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
-    // Blocks that an address does not tell apart: the first of them stores.
-    Value owner = field.getHead() == replay::Head::Key ? ownsKeyHead : Value();
-    if (!alongV && ownsTile)
-      owner = owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
+    Value owner = ownerOf(field);
     Value position = arith::IndexCastOp::create(b, b.getI64Type(), wp);
     Value at = arith::AddIOp::create(b, fieldOffset(values[op.getRing()], format, field),
                                      arith::MulIOp::create(b, position, i64(width)));

@@ -89,11 +89,23 @@ Layout Layouts::keys(int64_t rows) const {
                      {Owner::Lane, dims.groups(), dims.lanes}},
                     alongK(dims));
 }
+Layout Layouts::keyScalars(int64_t rows) const {
+  Layout layout = keys(rows);
+  return makeLayout(layout.dims[0], inRegisters(1));
+}
 Layout Layouts::spread(int64_t rows) const {
   int64_t warps = std::min(dims.warps, divideCeilSigned(dims.K, 32));
   return makeLayout(inRegisters(rows), {{Owner::Reg, divideCeilSigned(dims.K, warps * 32), 1},
                                         {Owner::Warp, warps, 1},
                                         {Owner::Lane, 32, 1}});
+}
+
+Layout Layouts::record(int64_t columns) const {
+  int64_t vec = columns % 4 == 0 ? 4 : 1, warps = std::min(dims.warps, divideCeilSigned(columns, 32 * vec));
+  return makeLayout(inRegisters(1), {{Owner::Reg, divideCeilSigned(columns, warps * 32 * vec), 1},
+                                     {Owner::Warp, warps, 1},
+                                     {Owner::Lane, columns == 1 ? 1 : 32, 1},
+                                     {Owner::Reg, vec, 1}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,7 +123,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
   auto stateType = [](Value v) { return cast<replay::StateType>(v.getType()).getDtype(); };
   auto useFields = [&](std::initializer_list<StringRef> names) {
     for (StringRef name : names)
-      used[(name + "_ring").str()] = f32;
+      used[(name + "_ring").str()] = ring.getField(name).getDtype();
   };
   Operation *setCursor = nullptr;
 
@@ -130,6 +142,9 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
+    } else if (isa<replay::LoadParentsOp>(op)) {
+      perHead = false;
+      used["parent"] = i32;
     } else if (auto load = dyn_cast<replay::LoadSlotOp>(op)) {
       perHead = false;
       used[load.getName()] = load.getName() == "is_flush" ? i8 : i32;
@@ -154,6 +169,12 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       useFields({"d", "k"});
     } else if (isa<replay::ReplayOp>(op)) {
       useFields({"d", "k", "g"});
+    } else if (isa<replay::PathMaskOp>(op)) {
+      perHead = false;
+      used["accept_idx"] = i32;
+    } else if (isa<replay::MoveRecordOp>(op)) {
+      for (replay::FieldAttr field : ring.getFields())
+        useFields({field.getName()});
     } else if (auto append = dyn_cast<replay::AppendOp>(op)) {
       for (auto name : append.getFields().getAsRange<StringAttr>())
         useFields({name.getValue()});

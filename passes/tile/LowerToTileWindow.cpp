@@ -86,7 +86,7 @@ LogicalResult Lowering::lowerAt(Operation &op, int64_t row, int64_t col) {
 bool Lowering::isWindowed(Operation &op) {
   // These look after their rows themselves.
   if (dims.tokens == 1 || isa<replay::LoadRingOp, replay::RingWeightsOp, replay::RingReadOp,
-                              replay::StoreOutOp, replay::AppendOp, scf::IfOp>(op))
+                              replay::StoreOutOp, replay::AppendOp, scf::IfOp, scf::ForOp>(op))
     return false;
   auto several = [&](Value v) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
@@ -103,6 +103,8 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
       lazy.insert(token.getValue());
     return success();
   }
+  if (auto parents = dyn_cast<replay::LoadParentsOp>(op))
+    return lowerParents(parents);
   if (auto cumulate = dyn_cast<replay::CumulateOp>(op))
     return lowerCumulate(cumulate);
   if (auto pairs = dyn_cast<replay::ScoresOp>(op))
@@ -161,16 +163,20 @@ Value Lowering::staged(Value source) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
-  Value sum;
+  SmallVector<Value> sums;
+  Value parents = op.getParents();
   for (int64_t t = 0; t < dims.tokens; ++t) {
-    Value g = rowOf(op.getG(), t);
-    sum = sum ? add(sum, g) : g;
+    Value g = rowOf(op.getG(), t), sum = g;
+    if (t > 0)
+      sum = add(parents ? ofParent(parents, t, sums, splat(cast<RankedTensorType>(g.getType()).getShape(), 0))
+                        : sums.back(), g);
     if (spread.contains(g))
       spread.insert(sum);
     rows[{op.getSum(), t}] = sum;
+    sums.push_back(sum);
   }
   if (llvm::any_of(op.getG().getUsers(), llvm::IsaPred<replay::ScoresOp>))
-    formDecays(op.getG());
+    parents ? stageGates(op.getG()) : formDecays(op.getG());
   return success();
 }
 
@@ -215,6 +221,8 @@ static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) {
 LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
   if (!op.getG() || dimOf(op.getX(), 0) != dims.tokens || dimOf(op.getY(), 0) != dims.tokens)
     return op.emitOpError() << "expected gates between " << dims.tokens << " tokens";
+  if (op.getParents())
+    return lowerTreeScores(op);
   formDecays(op.getG());
   lazy.insert(op.getScores());
   int64_t count = dims.tokens;
@@ -249,6 +257,9 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
 
 /// P[i, j] for j <= i, in every thread.
 Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
+  if (op.getParents())
+    return load(scores.lookup(op.getScores()), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
+                layouts.scalar());
   bool alongK = dimOf(op.getG(), 1) > 1;
   if (i == j && alongK)
     return dot(f32(fetch(rowOf(op.getX(), i))), f32(fetch(rowOf(op.getY(), j))), 1);
@@ -265,23 +276,27 @@ Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
 /// d_i = beta_i (v_i - y_i - sum_{j<i} P_ij d_j): the recurrence itself.
 LogicalResult Lowering::lowerSolve(replay::UtSolveOp op) {
   SmallVector<Value> solved;
+  Value parents = parentsOf(op.getScores());
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value error = arith::SubFOp::create(b, f32(rowOf(op.getV(), i)), rowOf(op.getY(), i));
     for (auto [j, d] : llvm::enumerate(solved))
-      error = fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error);
+      error = ifOnPath(parents, i, j, fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error), error);
     solved.push_back(mul(rowOf(op.getBeta(), i), error));
     define(op.getDelta(), i, solved.back());
   }
   return success();
 }
 
-/// Only earlier tokens: a later one may hold anything.
+/// Only earlier tokens, of a tree those of the path: another may hold anything.
 LogicalResult Lowering::lowerApply(replay::ApplyScoresOp op) {
+  Value parents = parentsOf(op.getScores());
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value sum;
+    if (parents) // Where a path starts is data.
+      sum = splat({1, dims.bv}, 0);
     for (int64_t j = 0; j <= i; ++j) {
       Value score = rowOf(op.getScores(), i, j), d = rowOf(op.getDelta(), j);
-      sum = sum ? fma(score, d, sum) : mul(score, d);
+      sum = sum ? ifOnPath(parents, i, j, fma(score, d, sum), sum) : mul(score, d);
     }
     define(op.getO(), i, sum);
   }

@@ -1,0 +1,240 @@
+//===- LowerToTileTree.cpp - Windows whose tokens form a tree --------------===//
+//
+// Parents are data, the same in every thread. What belongs to a path is taken
+// over from the parent by selects among the earlier tokens, and sums of gates run
+// along it: a token that is not on a path touches nothing of it, not even a sign.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/tile/LowerToTile.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+
+static int64_t widthOf(Value matrix) { return cast<RankedTensorType>(matrix.getType()).getDimSize(1); }
+
+//===----------------------------------------------------------------------===//
+// Parents and paths
+//===----------------------------------------------------------------------===//
+
+/// -1 where a parent is no earlier token, and past the row's length. With it the
+/// tokens of each path, a bit each.
+LogicalResult Lowering::lowerParents(replay::LoadParentsOp op) {
+  auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
+  Value length = arith::IndexCastOp::create(b, b.getI32Type(), values.lookup(op.getLength()));
+  Value begin = arith::MulIOp::create(b, row, i64(dims.tokens)), none = i32(-1);
+  SmallVector<Value> &bits = paths[op.getParents()];
+  for (int64_t t = 0; t < dims.tokens; ++t) {
+    Value parent = none;
+    if (t > 0) {
+      Value given = scalarLoad("parent", b.getI32Type(), arith::AddIOp::create(b, begin, i64(t)));
+      // As unsigned numbers all that are below 0 are large.
+      Value isEarlier = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, given, i32(t));
+      Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i32(t), length);
+      parent = arith::SelectOp::create(b, arith::AndIOp::create(b, isEarlier, isThere), given, none);
+    }
+    rows[{op.getParents(), t}] = parent;
+    bits.push_back(arith::OrIOp::create(b, ofParent(op.getParents(), t, bits, i32(0)), i32(int64_t(1) << t)));
+  }
+  return success();
+}
+
+/// What the parent of token `i` has in `all`; `root` where it has none.
+Value Lowering::ofParent(Value parents, int64_t i, ArrayRef<Value> all, Value root) {
+  Value parent = rows.lookup({parents, i}), result = root;
+  for (int64_t j = 0; j < i; ++j) {
+    Value id = arith::ConstantOp::create(b, b.getI32IntegerAttr(j));
+    Value isParent = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, parent, id);
+    result = arith::SelectOp::create(b, isParent, all[j], result);
+  }
+  return result;
+}
+
+/// `then` where token j is on the path of i; without parents every pair is.
+Value Lowering::ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value otherwise) {
+  if (!parents || i == j)
+    return then;
+  Value bit = arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(1) << j));
+  Value shared = arith::AndIOp::create(b, paths[parents][i], bit);
+  Value isOn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, shared, bit);
+  return arith::SelectOp::create(b, isOn, then, otherwise);
+}
+
+//===----------------------------------------------------------------------===//
+// Decays along paths
+//===----------------------------------------------------------------------===//
+
+/// Every gate where all threads find it.
+void Lowering::stageGates(Value gates) {
+  int64_t width = widthOf(gates);
+  Value &smem = pathGates[gates];
+  if (smem)
+    return;
+  smem = alloc(dims.tokens, width, b.getF32Type());
+  for (int64_t t = 0; t < dims.tokens; ++t)
+    store(rowOf(gates, t), smem, i64(t * width), width);
+}
+
+/// Gates that are one number: for token i the decays to it from all tokens, one in
+/// each row. Rows that are not on its path hold other decays.
+ArrayRef<Value> Lowering::pathDecays(Value gates, Value parents) {
+  auto &levels = decays[gates];
+  if (!levels.empty())
+    return levels.front().rows;
+  SmallVector<Value> sums;
+  Value none = splat({dims.tokens, 1}, 0);
+  Decays &all = levels.emplace_back();
+  for (int64_t i = 0; i < dims.tokens; ++i) {
+    Value sum = none;
+    if (i > 0) { // g_i, in the rows of the tokens before it
+      Value own = load(pathGates[gates], i64(i), {dims.tokens, 1}, b.getF32Type(), 0,
+                       layouts.keyScalars(dims.tokens), index(i));
+      sum = add(ofParent(parents, i, sums, none), own);
+    }
+    sums.push_back(sum);
+    all.rows.push_back(math::ExpOp::create(b, sum));
+  }
+  return all.rows;
+}
+
+/// The same of gates along K, of token i and up to its own row: too many to be
+/// taken over from the parent, so each path is walked.
+Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
+  Value sum = splat({i + 1, dims.K}, 0);
+  auto loop = scf::ForOp::create(b, index(1), index(i + 1), index(1), ValueRange{sum});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value l = loop.getInductionVar(), number = arith::IndexCastOp::create(b, b.getI32Type(), l);
+    Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+    Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, paths[parents][i], number), one);
+    Value isOn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bit, one);
+    // Where l is not on the path no row is touched.
+    Value before = arith::SelectOp::create(b, isOn, l, index(0));
+    Value at = arith::MulIOp::create(b, toI64(l), i64(dims.K));
+    Value g = load(pathGates[gates], at, {i + 1, dims.K}, b.getF32Type(), 0, layouts.keys(i + 1), before);
+    scf::YieldOp::create(b, ValueRange{add(loop.getRegionIterArg(0), g)});
+  }
+  return math::ExpOp::create(b, loop.getResult(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+/// The parents that scores were formed with, behind what scales them.
+Value lower::parentsOf(Value scores) {
+  Operation *def = scores.getDefiningOp();
+  if (auto pairs = dyn_cast_or_null<replay::ScoresOp>(def))
+    return pairs.getParents();
+  for (Value operand : def ? def->getOperands() : ValueRange())
+    if (operand.getType() == scores.getType())
+      if (Value parents = parentsOf(operand))
+        return parents;
+  return nullptr;
+}
+
+/// Scores that share their decays with `op` and can be formed along with it.
+SmallVector<replay::ScoresOp> Lowering::scoresLike(replay::ScoresOp op) {
+  SmallVector<replay::ScoresOp> group{op};
+  for (Operation *user : op.getG().getUsers()) {
+    auto other = dyn_cast<replay::ScoresOp>(user);
+    if (other && other != op && other.getG() == op.getG() && other.getY() == op.getY() &&
+        other.getParents() == op.getParents() && lowered.contains(other.getX().getDefiningOp()))
+      group.push_back(other);
+  }
+  return group;
+}
+
+/// With the decays in them; what is off the path is never read.
+LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
+  if (scores.contains(op.getScores()))
+    return success();
+  int64_t count = dims.tokens;
+  bool alongK = widthOf(op.getG()) > 1;
+  Value ys = staged(op.getY());
+  auto keysUpTo = [&](int64_t n) {
+    return load(ys, i64(0), {n, dims.K}, b.getF32Type(), dims.K, layouts.keys(n));
+  };
+  SmallVector<replay::ScoresOp> group = scoresLike(op);
+  for (replay::ScoresOp pairs : group) {
+    lazy.insert(pairs.getScores());
+    scores[pairs.getScores()] = alloc(count, count, b.getF32Type());
+  }
+  stageGates(op.getG());
+  ArrayRef<Value> decay = alongK ? ArrayRef<Value>() : pathDecays(op.getG(), op.getParents());
+  Value keys = alongK ? Value() : keysUpTo(count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (alongK) {
+      keys = keysUpTo(i + 1);
+      if (i > 0)
+        keys = mul(keys, pathDecay(op.getG(), op.getParents(), i));
+    }
+    for (replay::ScoresOp pairs : group) {
+      Value score = dot(keys, f32(fetch(rowOf(pairs.getX(), i))), 1);
+      if (!alongK)
+        score = mul(score, decay[i]);
+      store(score, scores[pairs.getScores()], i64(i * count), 1);
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What an accepted path leaves behind
+//===----------------------------------------------------------------------===//
+
+/// Entry i of a path names position i at least, and a token of the window at most.
+LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
+  Value count = toI64(values.lookup(op.getCount())), begin = arith::MulIOp::create(b, row, i64(dims.tokens));
+  Value mask = i64(0);
+  for (int64_t i = 0; i < dims.tokens; ++i) {
+    Value at = scalarLoad("accept_idx", b.getI32Type(), arith::AddIOp::create(b, begin, i64(i)));
+    at = arith::ExtSIOp::create(b, b.getI64Type(), at);
+    at = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, at, i64(i)), i64(dims.tokens - 1));
+    Value bit = arith::ShLIOp::create(b, i64(1), at);
+    Value isCounted = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, i64(i));
+    mask = arith::OrIOp::create(b, mask, arith::SelectOp::create(b, isCounted, bit, i64(0)));
+  }
+  values[op.getMask()] = mask;
+  return success();
+}
+
+/// Where in a ring a record lies, and (0 or 1) whether it is there at all: one past
+/// the end of a linear ring was never kept.
+std::pair<Value, Value> Lowering::placeOf(Value position, Value base) {
+  Value length = i64(kernel.getRingAttr().getLength()), at = toI64(values.lookup(position));
+  if (base) {
+    at = arith::AddIOp::create(b, at, toI64(values.lookup(base)));
+    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, length);
+    return {arith::SelectOp::create(b, wraps, arith::SubIOp::create(b, at, length), at), Value()};
+  }
+  Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at, length);
+  return {at, arith::SelectOp::create(b, isThere, index(1), index(0))};
+}
+
+/// Each thread moves columns of its own: in program order a record is read before
+/// a later one comes to its place.
+LogicalResult Lowering::lowerMoveRecord(replay::MoveRecordOp op) {
+  replay::RingAttr format = kernel.getRingAttr();
+  auto [from, isThere] = placeOf(op.getFrom(), op.getBase());
+  Value to = placeOf(op.getTo(), op.getBase()).first;
+  for (replay::FieldAttr field : format.getFields()) {
+    bool alongV = field.getDim() == replay::FieldDim::V;
+    int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
+    Value memory = arg((field.getName() + "_ring").str());
+    OpBuilder::InsertionGuard guard(b);
+    if (Value owner = ownerOf(field)) {
+      auto branch = scf::IfOp::create(b, owner, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    Value record = fieldOffset(values.lookup(op.getRing()), format, field);
+    auto at = [&](Value position) {
+      return Value(arith::AddIOp::create(b, record, arith::MulIOp::create(b, position, i64(width))));
+    };
+    int64_t columns = alongV ? dims.bv : width;
+    Value moved = load(memory, at(from), {1, columns}, field.getDtype(), width, layouts.record(columns), isThere);
+    store(moved, memory, at(to), width, isThere);
+  }
+  return success();
+}
