@@ -241,7 +241,7 @@ CheckReport check(const std::string &variant, Fault fault) {
   model.spec = *spec;
   model.fault = fault;
   Device device = Device::openHost();
-  VerifyKernels kernels{kernel(device, verifyEntry), kernel(device, cursorsEntry), kernel(device, foldEntry), {}};
+  VerifyKernels kernels{kernel(device, verifyEntry), kernel(device, cursorsEntry), kernel(device, foldEntry), {}, {}};
   CheckOptions options;
   options.rows = 5;
   options.steps = 30;

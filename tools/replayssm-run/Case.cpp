@@ -54,6 +54,8 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     add("query_start_loc", DType::F32, 4, 1, B + 1, false);
     add("accept_len", DType::F32, 4, 1, B, false);
     add("fold_len", DType::F32, 4, 1, B, false);
+    add("parent", DType::F32, 4, 1, B * spec.T, false);
+    add("accept_idx", DType::F32, 4, 1, B * spec.T, false);
   }
   if (spec.phase != Phase::Packed) {
     addFloats("d_ring", DType::F32, ringSlots, spec.HV * spec.L * spec.V, true);

@@ -105,11 +105,19 @@ static Result<VerifyKernels> jitVerifySet(Device &device, Kernel verify, const K
   auto fold = jitSpec(device, other, options);
   if (!fold)
     return fold.status();
-  VerifyKernels kernels{std::move(verify), cursors.take(), fold.take(), {}};
+  VerifyKernels kernels{std::move(verify), cursors.take(), fold.take(), {}, {}};
+  if (spec.window == Window::Tree) {
+    other.phase = Phase::Compact;
+    auto compact = jitSpec(device, other);
+    if (!compact)
+      return compact.status();
+    kernels.compact.emplace(compact.take());
+  }
   if (spec.T > 1 || spec.L == 1)
     return kernels;
   other.phase = Phase::Replay;
   other.flushAt = FlushAt::Decode;
+  other.window = Window::Chain;
   auto decode = jitSpec(device, other);
   if (!decode)
     return decode.status();
@@ -179,7 +187,7 @@ int run::runCheck(const Options &options) {
     auto spec = parseKernelSpec(manifest.spec);
     if (!spec)
       return report(spec.status());
-    if (spec->phase == Phase::Cursors || spec->phase == Phase::Fold) {
+    if (spec->phase == Phase::Cursors || spec->phase == Phase::Fold || spec->phase == Phase::Compact) {
       // Checked with the kernel that it serves; its resources are its own.
       auto resources = kernel.resources();
       if (!resources)

@@ -65,6 +65,19 @@ void run::allowRecord(const Case &from, Case &to, int64_t ringSlot, int64_t posi
     allow(from, to, "k_ring", ringSlot, (h * L + position) * spec.K, spec.K);
 }
 
+void run::moveRecord(Case &c, int64_t ringSlot, int64_t from, int64_t to) {
+  auto move = [&](const char *name, int64_t heads, int64_t n) {
+    Array &array = c.arrays.at(name);
+    for (int64_t head = 0; head < heads; ++head) {
+      int64_t first = head * c.spec.L * n;
+      std::memmove(array.at(ringSlot, first + to * n), array.at(ringSlot, first + from * n), n * array.width);
+    }
+  };
+  move("d_ring", c.spec.HV, c.spec.V);
+  move("k_ring", c.spec.H, c.spec.K);
+  move("g_ring", c.spec.HV, c.spec.gateDim());
+}
+
 //===----------------------------------------------------------------------===//
 // Recorder
 //===----------------------------------------------------------------------===//

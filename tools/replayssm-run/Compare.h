@@ -96,5 +96,7 @@ Case mirror(const Case &c);
 void allow(const Case &from, Case &to, const char *name, int64_t slot, int64_t first, int64_t count);
 /// `to` takes the record at `position` of every head of a ring slot.
 void allowRecord(const Case &from, Case &to, int64_t ringSlot, int64_t position);
+/// Every field of a record, in all heads of a ring slot, also to another position.
+void moveRecord(Case &c, int64_t ringSlot, int64_t from, int64_t to);
 
 } // namespace replayssm::run

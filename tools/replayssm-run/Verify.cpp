@@ -33,7 +33,8 @@ private:
   Status compareOtherWindows();
   Status compareDecode();
   void compareKept(const Windows &then, const Case &result, const Windows &now,
-                   const std::vector<int64_t> &kept, const char *what);
+                   const std::vector<std::vector<int64_t>> &kept, const char *what);
+  Status compact();
   Status advance();
   Status fold();
   void compareFold(int64_t row, int64_t hv);
@@ -84,6 +85,7 @@ Result<CheckReport> VerifyChecker::run() {
     rec.digest(c.arrays["out"]);
     RSSM_RETURN_IF_ERROR(compareOtherWindows());
     RSSM_RETURN_IF_ERROR(compareDecode());
+    RSSM_RETURN_IF_ERROR(compact());
     RSSM_RETURN_IF_ERROR(advance());
     RSSM_RETURN_IF_ERROR(fold());
   }
@@ -179,9 +181,9 @@ Status VerifyChecker::verify() {
 
 void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
   int64_t index = row * spec.HV + hv, wp = before.wp(row);
-  std::vector<reference::Token> tokens = windows.tokens(row, hv, windows.length(row));
-  std::vector<reference::Step> steps = reference::window(
-      spec, before.state(row, hv), before.records(row, hv, wp).view(), tokens);
+  std::vector<reference::Token> tokens = windows.tokens(row, hv, windows.all(row));
+  std::vector<reference::Step> steps = reference::tree(
+      spec, before.state(row, hv), before.records(row, hv, wp).view(), tokens, windows.parents(row));
   gates[index].assign(tokens.size(), {});
   for (size_t s = 0; s < tokens.size(); ++s) {
     std::string where = place(row, hv) + ", token " + std::to_string(s);
@@ -193,13 +195,13 @@ void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
   }
 }
 
-/// The tokens that both windows begin with have the same outputs and records.
+/// The tokens that both windows have kept have the same outputs and records.
 void VerifyChecker::compareKept(const Windows &then, const Case &result, const Windows &now,
-                                const std::vector<int64_t> &kept, const char *what) {
+                                const std::vector<std::vector<int64_t>> &kept, const char *what) {
   for (int64_t row = 0; row < options.rows; ++row) {
     if (!c.live(row))
       continue;
-    for (int64_t s = 0; s < kept[row]; ++s) {
+    for (int64_t s : kept[row]) {
       std::string where = "row " + std::to_string(row) + ", token " + std::to_string(s);
       const Array &a = c.arrays.at("out"), &b = result.arrays.at("out");
       if (std::memcmp(a.at(now.first(row) + s), b.at(then.first(row) + s), a.inner * a.width) != 0)
@@ -220,17 +222,17 @@ void VerifyChecker::compareKept(const Windows &then, const Case &result, const W
   }
 }
 
-/// Runs other windows that begin with the same tokens.
+/// Runs other windows that share a path: what the other tokens hold, and how many
+/// there are, makes no difference to it.
 Status VerifyChecker::compareOtherWindows() {
   Case result = mirror(c);
   Windows then = windows;
-  std::vector<int64_t> kept, lengths;
-  auto between = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(c.rng);
-  };
+  std::vector<std::vector<int64_t>> kept;
+  std::vector<int64_t> lengths;
   for (int64_t row = 0; row < options.rows; ++row) {
-    kept.push_back(between(0, windows.length(row)));
-    lengths.push_back(between(kept.back(), spec.T));
+    kept.push_back(windows.somePath(row));
+    int64_t least = kept.back().empty() ? 0 : kept.back().back() + 1;
+    lengths.push_back(std::uniform_int_distribution<int64_t>(least, spec.T)(c.rng));
   }
   poisonRings([&](int64_t row) { return c.wp(row); });
   windows.regrow(kept, lengths, /*firstToken=*/1);
@@ -247,9 +249,11 @@ Status VerifyChecker::compareDecode() {
     return Status::ok();
   Case result = mirror(c);
   Windows then = windows;
-  std::vector<int64_t> kept, ones(options.rows, 1);
+  std::vector<std::vector<int64_t>> kept(options.rows);
+  std::vector<int64_t> ones(options.rows, 1);
   for (int64_t row = 0; row < options.rows; ++row)
-    kept.push_back(c.live(row) && c.wp(row) < spec.L - 1 ? windows.length(row) : 0);
+    if (c.live(row) && c.wp(row) < spec.L - 1)
+      kept[row] = windows.all(row);
   poisonRings([&](int64_t row) { return c.wp(row); });
   windows.regrow(kept, ones, /*firstToken=*/0);
   std::fill(c.arrays["force_flush"].host.begin(), c.arrays["force_flush"].host.end(), uint8_t(0));
@@ -263,6 +267,22 @@ Status VerifyChecker::compareDecode() {
 //===----------------------------------------------------------------------===//
 // Cursors and fold
 //===----------------------------------------------------------------------===//
+
+/// The accepted records of a tree come to stand one behind the other.
+Status VerifyChecker::compact() {
+  if (!kernels.compact)
+    return Status::ok();
+  RSSM_RETURN_IF_ERROR(launch(*kernels.compact));
+  for (int64_t row = 0; row < options.rows; ++row) {
+    if (!c.live(row))
+      continue;
+    int64_t wp = c.wp(row), to = wp;
+    for (int64_t s : windows.path(row))
+      moveRecord(before, c.ringSlot(row), wp + s, to++);
+  }
+  rec.compareBytes(c, before);
+  return Status::ok();
+}
 
 Status VerifyChecker::advance() {
   for (int64_t row = 0; row < options.rows; ++row)
@@ -290,9 +310,12 @@ Status VerifyChecker::advance() {
   if (spec.state == DType::F32)
     forEachHead([&](int64_t row, int64_t hv) {
       int64_t index = row * spec.HV + hv;
+      std::vector<int64_t> path = windows.path(row);
+      std::vector<std::vector<double>> stored;
+      for (int64_t s : path)
+        stored.push_back(gates[index][s]);
       for (const reference::Step &step :
-           reference::window(spec, trajectory[index], {},
-                             windows.tokens(row, hv, windows.accepted(row)), &gates[index]))
+           reference::window(spec, trajectory[index], {}, windows.tokens(row, hv, path), &stored))
         reference::advance(spec, trajectory[index], step);
     });
   return Status::ok();

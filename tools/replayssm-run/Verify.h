@@ -13,6 +13,7 @@ struct VerifyKernels {
   /// Replay decode with the same ring, where windows are of one token: its
   /// outputs have the same bits.
   std::optional<Kernel> decode;
+  std::optional<Kernel> compact; ///< Of trees.
 };
 
 /// Life cycles verify -> cursors -> fold over ragged windows and random accepts.
@@ -35,18 +36,32 @@ public:
   int64_t accepted(int64_t row) const {
     return std::clamp<int64_t>(rows_[row].accepted, 0, length(row));
   }
-  std::vector<reference::Token> tokens(int64_t row, int64_t hv, int64_t count) const;
-  /// Other windows that begin with the same tokens: `kept` of them in each row;
-  /// of the given lengths. Inputs move, the others are new. Outputs are poisoned.
-  void regrow(const std::vector<int64_t> &kept, const std::vector<int64_t> &lengths,
+  std::vector<reference::Token> tokens(int64_t row, int64_t hv, const std::vector<int64_t> &which) const;
+  /// All of a row's tokens.
+  std::vector<int64_t> all(int64_t row) const;
+  /// The token before each, -1 the committed state.
+  const std::vector<int64_t> &parents(int64_t row) const { return rows_[row].parents; }
+  /// The tokens that will be accepted, in order: of a chain the first so many.
+  std::vector<int64_t> path(int64_t row) const;
+  /// The path from a root to some token, of a chain some first tokens; it may be empty.
+  std::vector<int64_t> somePath(int64_t row) const;
+  /// Other windows with the same tokens in some places, `kept` of each row; of the
+  /// given lengths. Inputs move, the others are new. Outputs are poisoned.
+  void regrow(const std::vector<std::vector<int64_t>> &kept, const std::vector<int64_t> &lengths,
               int64_t firstToken);
   void assign(const Windows &other) { rows_ = other.rows_; }
 
 private:
   struct Row {
     int64_t first = 0, given = 0, accepted = 0;
+    std::vector<int64_t> parents, path; ///< path: from a root to the last that could be accepted.
   };
   void place(int64_t firstToken);
+  bool isTree() const { return c.spec.window == Window::Tree; }
+  std::vector<int64_t> pathTo(int64_t row, int64_t token) const;
+  void choosePath(int64_t row);
+  void growTree(int64_t row, const std::vector<int64_t> &kept);
+  void writeTree(int64_t row);
   Case &c;
   std::vector<Row> rows_;
 };

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 using namespace replayssm;
 using namespace replayssm::run;
@@ -39,25 +40,30 @@ void Windows::fill() {
   poison(c, {"mixed_qkv", "a", "b", "out"});
   for (size_t i = 0; i < rows_.size(); ++i) {
     Row &row = rows_[i];
-    int64_t n = length(i), room = c.live(i) ? L - c.wp(i) : n;
+    growTree(i, {});
+    choosePath(i);
+    // Of a tree no more can be accepted than a path has.
+    int64_t n = row.path.size(), room = c.live(i) ? L - c.wp(i) : n;
     double kind = uniform(c.rng);
-    row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + 5 : kind < 0.68 ? -3 : below(n);
+    bool isAll = n == length(i);
+    row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll ? 5 : 0) : kind < 0.68 ? -3 : below(n);
     // On either side of where the next window still fits.
     if (int64_t edge = room - T + below(1); uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
       row.accepted = edge;
     // Records that a stale cursor left no room for were never kept.
-    if (std::min(row.accepted, n) > room)
-      row.accepted = room;
+    while (row.accepted > 0 && n > 0 && row.path[std::min(row.accepted, n) - 1] >= room)
+      row.accepted = std::min(row.accepted, n) - 1;
     int32_t accepted = int32_t(row.accepted);
     std::memcpy(c.arrays["accept_len"].at(0, i), &accepted, 4);
     *c.arrays["force_flush"].at(0, i) = uniform(c.rng) < c.options.flushRate ? 1 : 0;
+    writeTree(i);
     if (c.live(i))
-      for (int64_t s = 0; s < n; ++s)
+      for (int64_t s : all(i))
         c.fillToken(row.first + s);
   }
 }
 
-void Windows::regrow(const std::vector<int64_t> &kept, const std::vector<int64_t> &lengths,
+void Windows::regrow(const std::vector<std::vector<int64_t>> &kept, const std::vector<int64_t> &lengths,
                      int64_t firstToken) {
   std::vector<Row> old = rows_;
   for (size_t i = 0; i < rows_.size(); ++i)
@@ -67,23 +73,105 @@ void Windows::regrow(const std::vector<int64_t> &kept, const std::vector<int64_t
     inputs.push_back(c.arrays[name].host);
   place(firstToken);
   poison(c, {"mixed_qkv", "a", "b", "out"});
-  for (size_t i = 0; i < rows_.size(); ++i)
-    for (int64_t s = 0; c.live(i) && s < length(i); ++s) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    growTree(i, kept[i]);
+    writeTree(i);
+    // What is not on a path may hold anything.
+    bool isPoisoned = isTree() && uniform(c.rng) < 0.3;
+    for (int64_t s = 0; c.live(i) && s < length(i) && !isPoisoned; ++s)
       c.fillToken(rows_[i].first + s);
-      for (size_t n = 0; s < kept[i] && n < inputs.size(); ++n) {
+    for (size_t n = 0; c.live(i) && n < inputs.size(); ++n)
+      for (int64_t s : kept[i]) {
         Array &array = c.arrays[tokenArrays[n]];
         std::memcpy(array.at(rows_[i].first + s),
                     inputs[n].data() + (old[i].first + s) * array.stride * array.width,
                     array.inner * array.width);
       }
-    }
+  }
 }
 
-std::vector<reference::Token> Windows::tokens(int64_t row, int64_t hv, int64_t count) const {
+std::vector<reference::Token> Windows::tokens(int64_t row, int64_t hv, const std::vector<int64_t> &which) const {
   std::vector<reference::Token> tokens;
-  for (int64_t s = 0; s < count; ++s)
+  for (int64_t s : which)
     tokens.push_back(c.token(first(row) + s, hv));
   return tokens;
+}
+
+std::vector<int64_t> Windows::all(int64_t row) const {
+  std::vector<int64_t> tokens(length(row));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  return tokens;
+}
+
+//===----------------------------------------------------------------------===//
+// Trees
+//===----------------------------------------------------------------------===//
+
+/// Parents for all but the tokens of `kept`, which keep theirs: a chain, a star,
+/// single tokens, or any tree.
+void Windows::growTree(int64_t row, const std::vector<int64_t> &kept) {
+  std::vector<int64_t> &parents = rows_[row].parents, old = parents;
+  int64_t shape = isTree() ? std::uniform_int_distribution<int64_t>(0, 5)(c.rng) : 0;
+  parents.clear();
+  for (int64_t s = 0; s < length(row); ++s) {
+    auto between = [&](int64_t low) { return std::uniform_int_distribution<int64_t>(low, s - 1)(c.rng); };
+    bool isKept = std::find(kept.begin(), kept.end(), s) != kept.end();
+    parents.push_back(isKept       ? old[s]
+                      : shape == 0 ? s - 1
+                      : shape == 1 ? std::min<int64_t>(s - 1, 0)
+                      : shape == 2 ? -1
+                      : shape == 3 ? between(std::max<int64_t>(s - 3, -1))
+                                   : between(-1));
+  }
+}
+
+std::vector<int64_t> Windows::pathTo(int64_t row, int64_t token) const {
+  std::vector<int64_t> path;
+  for (; token >= 0; token = rows_[row].parents[token])
+    path.insert(path.begin(), token);
+  return path;
+}
+
+void Windows::choosePath(int64_t row) {
+  int64_t n = length(row), last = n - 1;
+  if (isTree() && n > 0) // Rather a long one.
+    last = std::max(c.rng() % n, c.rng() % n);
+  rows_[row].path = pathTo(row, last);
+}
+
+std::vector<int64_t> Windows::path(int64_t row) const {
+  std::vector<int64_t> path = rows_[row].path;
+  path.resize(std::clamp<int64_t>(rows_[row].accepted, 0, path.size()));
+  return path;
+}
+
+std::vector<int64_t> Windows::somePath(int64_t row) const {
+  return pathTo(row, std::uniform_int_distribution<int64_t>(-1, length(row) - 1)(c.rng));
+}
+
+/// What is no parent is written in every way that says so, and an accepted token
+/// in every way that is clamped to it; nobody may read the rest.
+void Windows::writeTree(int64_t row) {
+  if (!isTree())
+    return;
+  const std::vector<int64_t> &parents = rows_[row].parents, &path = rows_[row].path;
+  auto anyOf = [&](std::initializer_list<int64_t> values) {
+    return values.begin()[c.rng() % values.size()];
+  };
+  int64_t T = c.spec.T;
+  for (int64_t s = 0; s < T; ++s) {
+    bool isThere = s < length(row), isAccepted = s < std::min<int64_t>(path.size(), rows_[row].accepted);
+    int32_t parent = int32_t(!isThere          ? anyOf({0, s - 1, -1, INT32_MAX})
+                             : parents[s] >= 0 ? parents[s]
+                                               : anyOf({-1, -1, -1, s, s + 1, T, INT32_MAX, INT32_MIN}));
+    int32_t accepted = int32_t(!isAccepted         ? anyOf({0, s, T - 1, -1, INT32_MAX, INT32_MIN})
+                               : path[s] == s      ? anyOf({s, s, s, -1, INT32_MIN})
+                               : path[s] == T - 1  ? anyOf({T - 1, T - 1, T, INT32_MAX})
+                                                   : path[s]);
+    std::memcpy(c.arrays["parent"].at(0, row * T + s), &parent, 4);
+    std::memcpy(c.arrays["accept_idx"].at(0, row * T + s), &accepted, 4);
+  }
 }
 
 void run::poisonRecords(Case &c, int64_t ringSlot, int64_t first) {
