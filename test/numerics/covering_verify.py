@@ -10,12 +10,13 @@ sys.dont_write_bytecode = True
 from covering import VARIANTS, covering_array, run_all
 
 SEED = 20240611
-COUNT = {"host": 52, "cuda": 65}
+COUNT = {"host": 52, "cuda": 64}
 
 COMMON = {
     "rule": ["gdn", "kda"],
     "T": [1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
     "L": [8, 16, 32, 64],
+    "window": ["chain", "tree"],
     **VARIANTS,
 }
 # Heads and dims are small on the host device: it runs every thread of every block.
@@ -44,7 +45,7 @@ def command(run, device, case, index):
         "rule": case["rule"], "phase": "verify", "H": H, "HV": HV, "K": K, "V": V, "L": case["L"],
         "T_max": case["T"], "gate": case["gate"], "beta": case["beta"], "beta_factor": case["factor"],
         "qk_norm": "l2_rsqrt", "null": case["null"], "state": case["state"], "io": case["io"],
-        "flush_at": "commit", "fold": "records",
+        "flush_at": "commit", "fold": "records", "window": case["window"],
     }
     if case["gate"] == "safe":
         spec["lower_bound"] = -5
