@@ -187,8 +187,8 @@ def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
 def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure, AttrSizedOperandSegments]> {
   let summary = "The records 0 .. valid-1 of one ring slot; others read as zero";
   let description = [{
-    `base` is where record 0 of a circular ring lies. With `mask`, an i64, only the
-    records at positions whose bit is set.
+    `base` is where record 0 of a circular ring lies. With `mask`, an i64, instead the
+    records at the positions whose bit is set, up to the ring's end.
   }];
   let arguments = (ins Index:$ring, Index:$valid, Optional<Index>:$base, Optional<I64>:$mask);
   let results = (outs Replay_RecordsType:$records);

@@ -24,7 +24,10 @@ enum class Fault {
   // Cursors.
   UnclampedAccept, LateFold, EarlyFold, IgnoresForce, KeepsCursor, SkipsNullRow, StaleFoldLen,
   // Fold.
-  ShortFold, LongFold, FoldsByCursor, OtherSlot, Last = OtherSlot
+  ShortFold, LongFold, FoldsByCursor, OtherSlot, Last = OtherSlot,
+  // Of trees alone: verify, then compact.
+  TakesChain, UncheckedParent, ReadsSibling, WindowOrderSums,
+  NoMoves, MovesRejected, UnclampedPath, LeavesKeys, LeavesGates, FirstHeadOnly, TreeLast = FirstHeadOnly
 };
 
 /// What the entries, plain functions, work on.
@@ -77,6 +80,16 @@ struct Rows {
     for (int64_t i = 0; i < n; ++i)
       values[i] = launch.number("state", model.spec.state, state, hv * n + i);
     return values;
+  }
+  std::vector<int64_t> parents(int64_t length) const {
+    std::vector<int64_t> parents;
+    bool isTree = model.spec.window == Window::Tree && !has(Fault::TakesChain);
+    for (int64_t s = 0; s < length; ++s) {
+      int64_t given = isTree ? launch.integer("parent", row * model.spec.T + s) : s - 1;
+      bool isEarlier = given >= 0 && given < s;
+      parents.push_back(isEarlier ? given : has(Fault::UncheckedParent) ? s - 1 : -1);
+    }
+    return parents;
   }
   Case::OwnedRecords records(int64_t hv, int64_t count) const {
     const KernelSpec &spec = model.spec;
@@ -139,8 +152,19 @@ void verifyEntry(void *const *args) {
     if (has(Fault::RowLength) && length > 1)
       tokens[0].b += 1e-4 * double(length);
     int64_t history = wp + (has(Fault::LongHistory) ? 1 : has(Fault::ShortHistory) ? -1 : 0);
-    std::vector<reference::Step> steps =
-        reference::window(spec, rows.loadState(hv), rows.records(hv, history).view(), tokens);
+    std::vector<int64_t> parents = rows.parents(length);
+    if (has(Fault::ReadsSibling) && length > 2 && parents[2] != 1)
+      tokens[2].b += 1e-3 * tokens[1].b;
+    std::vector<std::vector<double>> gates;
+    if (has(Fault::WindowOrderSums)) // The gates of all earlier tokens, on the path or not.
+      for (int64_t s = 0; s < length; ++s) {
+        gates.push_back(reference::window(spec, rows.loadState(hv), {}, {tokens[s]})[0].g);
+        for (int64_t j = parents[s] + 1; j < s; ++j)
+          for (int64_t i = 0; i < GK; ++i)
+            gates[s][i] += reference::gate(spec, tokens[j].a[i], tokens[j].aLog, tokens[j].dtBias[i]);
+      }
+    std::vector<reference::Step> steps = reference::tree(
+        spec, rows.loadState(hv), rows.records(hv, history).view(), tokens, parents, gates.empty() ? nullptr : &gates);
     double rejected = has(Fault::ReadsRejected) ? launch.at<float>("d_ring", rows.ring, (hv * L + L - 1) * spec.V) : 0;
     for (int64_t s = 0; s < length; ++s) {
       for (int64_t v = 0; v < spec.V; ++v)
@@ -163,6 +187,39 @@ void verifyEntry(void *const *args) {
     launch.integer("wp", rows.ring) = int32_t(wp + 1);
   if (has(Fault::WritesState))
     launch.put("state", spec.state, rows.state, 0, 0.25);
+}
+
+void compactEntry(void *const *args) {
+  if (rssm_host_sreg(RSSM_SREG_TID_X) != 0)
+    return;
+  Rows rows(args);
+  const KernelSpec &spec = model.spec;
+  const Launch &launch = rows.launch;
+  if (!rows.live || has(Fault::NoMoves))
+    return;
+  int64_t n = std::clamp<int64_t>(launch.integer("accept_len", rows.row), 0, rows.length());
+  if (has(Fault::MovesRejected) && n < rows.length())
+    ++n;
+  int64_t wp = launch.integer("wp", rows.ring);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at = launch.integer("accept_idx", rows.row * spec.T + i);
+    at = has(Fault::UnclampedPath) ? std::clamp<int64_t>(at, 0, i) : std::clamp<int64_t>(at, i, spec.T - 1);
+    if (wp + at >= spec.L)
+      continue;
+    auto move = [&](const char *name, int64_t heads, int64_t width) {
+      for (int64_t head = 0; head < (has(Fault::FirstHeadOnly) ? 1 : heads); ++head)
+        for (int64_t c = 0; c < width; ++c) {
+          int64_t first = head * spec.L * width + c;
+          launch.at<int32_t>(name, rows.ring, first + (wp + i) * width) =
+              launch.at<int32_t>(name, rows.ring, first + (wp + at) * width);
+        }
+    };
+    move("d_ring", spec.HV, spec.V);
+    if (!has(Fault::LeavesKeys))
+      move("k_ring", spec.H, spec.K);
+    if (!has(Fault::LeavesGates))
+      move("g_ring", spec.HV, spec.gateDim());
+  }
 }
 
 void cursorsEntry(void *const *args) {
@@ -216,7 +273,7 @@ Kernel kernel(Device &device, rssm_host_entry entry) {
   model.args.clear();
   struct { const char *name, *dtype; bool strided; } const args[] = {
       {"query_start_loc", "i32", false}, {"state_idx", "i32", false}, {"ring_idx", "i32", false},
-      {"wp", "i32", false}, {"accept_len", "i32", false}, {"force_flush", "i8", false},
+      {"wp", "i32", false}, {"accept_len", "i32", false}, {"accept_idx", "i32", false}, {"parent", "i32", false}, {"force_flush", "i8", false},
       {"fold_len", "i32", false}, {"state", name(model.spec.state), true}, {"d_ring", "f32", true},
       {"k_ring", "f32", true}, {"g_ring", "f32", true}, {"mixed_qkv", name(model.spec.io), true},
       {"a", name(model.spec.io), true}, {"b", name(model.spec.io), true}, {"A_log", "f32", false},
@@ -242,6 +299,8 @@ CheckReport check(const std::string &variant, Fault fault) {
   model.fault = fault;
   Device device = Device::openHost();
   VerifyKernels kernels{kernel(device, verifyEntry), kernel(device, cursorsEntry), kernel(device, foldEntry), {}, {}};
+  if (spec->window == Window::Tree)
+    kernels.compact.emplace(kernel(device, compactEntry));
   CheckOptions options;
   options.rows = 5;
   options.steps = 30;
@@ -259,11 +318,16 @@ TEST_P(VerifyCheck, FindsEveryFault) {
   EXPECT_GT(right.state.count, 5);
   for (int fault = 1; fault <= int(Fault::Last); ++fault)
     EXPECT_GT(check(GetParam(), Fault(fault)).violations, 0) << "fault " << fault;
+  if (model.spec.window == Window::Tree)
+    for (int fault = int(Fault::Last) + 1; fault <= int(Fault::TreeLast); ++fault)
+      EXPECT_GT(check(GetParam(), Fault(fault)).violations, 0) << "fault of trees " << fault - int(Fault::Last);
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, VerifyCheck,
                          testing::Values("rule=gdn,H=1,HV=3,L=8,T_max=3",
                                          "rule=kda,H=2,HV=2,L=16,T_max=5,state=bf16",
-                                         "rule=gdn,H=1,HV=2,L=7,T_max=4,io=f32"));
+                                         "rule=gdn,H=1,HV=2,L=7,T_max=4,io=f32",
+                                         "rule=gdn,H=1,HV=2,L=16,T_max=5,window=tree",
+                                         "rule=kda,H=2,HV=2,L=9,T_max=4,io=f32,window=tree"));
 
 } // namespace
