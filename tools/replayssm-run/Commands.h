@@ -24,7 +24,7 @@ struct Options {
   std::string vectors; ///< inputs and expected outputs of a kernel without a spec
   std::vector<int64_t> rows;
   int64_t steps = 0; ///< 0 = two ring cycles (packed: 8)
-  int64_t cycles = 0; ///< drift: ring cycles; 0 = by the device
+  int64_t cycles = 0; ///< drift: flushes of a row; 0 = by the device
   int64_t layers = 36, window = 4; ///< memory
   uint64_t seed = 1;
   double flushRate = 0.1;

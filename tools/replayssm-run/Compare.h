@@ -9,6 +9,7 @@
 #include "tools/replayssm-run/Case.h"
 #include "tools/replayssm-run/Check.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -22,9 +23,10 @@ double relativeError(const std::vector<double> &got, const std::vector<double> &
 /// "row 1, head 2".
 std::string place(int64_t row, int64_t hv);
 
-template <typename F> void parallelFor(int64_t n, F body) {
-  unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  if (threads <= 1 || n < 8) {
+/// Fewer than `least` are done in place.
+template <typename F> void parallelFor(int64_t n, F body, int64_t least = 8) {
+  unsigned threads = unsigned(std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(n, 1)));
+  if (threads <= 1 || n < least) {
     for (int64_t i = 0; i < n; ++i)
       body(i);
     return;

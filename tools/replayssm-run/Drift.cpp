@@ -1,17 +1,17 @@
 //===- Drift.cpp - Errors of a kernel over many flushes -------------------===//
 //
-// Keys are correlated and beta is near 1, so that errors of d are large; gates
-// are near or at zero, so that nothing forgets them. The state of the kernel is
-// its checkpoint with its ring, applied in fp64.
+// The device runs a block of steps, then the models of all (row, head) catch up.
+// The state of the kernel is its checkpoint with its ring, applied in fp64. One
+// step errors are taken cycle by cycle, from the ring that a fold leaves behind.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/replayssm-run/Drift.h"
 #include "tools/replayssm-run/Compare.h"
-#include "tools/replayssm-run/DriftModels.h"
+#include "tools/replayssm-run/DriftCycle.h"
+#include "tools/replayssm-run/DriftDevice.h"
 
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 using namespace replayssm;
 using namespace replayssm::run;
@@ -22,21 +22,27 @@ void ErrorStat::add(double error) {
     max = std::isnan(error) ? INFINITY : error;
   ++count;
 }
+void ErrorStat::add(const ErrorStat &other) {
+  squares += other.squares;
+  max = std::max(max, other.max);
+  count += other.count;
+}
 double ErrorStat::rms() const { return count ? std::sqrt(squares / double(count)) : 0; }
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// One (row, value head).
 struct Head {
   int64_t row, hv;
-  std::vector<double> exact; ///< The fp64 recurrence.
-  RecurrenceF32 recurrence;
+  Recurrence<double> exact;
+  Recurrence<float> recurrence;
   OpenLoop control;
-  // One step from the kernel's own buffers, before the launch.
-  reference::Token token;
-  reference::Step ref, ring;
-  bool flushes = false;
-  int64_t position = 0;
+  DriftCycle open;
 };
 
 class Drift {
@@ -47,163 +53,184 @@ public:
 
 private:
   Status create();
-  Status fillTokens();
-  Status step();
-  void before(Head &head);
-  void after(const Head &head);
-  void checkpoint(int64_t tokens);
+  Status block(int64_t from, int64_t steps);
+  void follow(Head &head, int64_t from, int64_t steps, const std::vector<DriftSnapshot> &folds,
+              std::vector<DriftCycle> &closed) const;
+  void close(Head &head, const DriftSnapshot &snapshot, std::vector<DriftCycle> &closed) const;
+  void take(DriftCycle &cycle);
+  Status checkpoint(int64_t steps);
+  void compareStates(Head &head, const DriftSnapshot &snapshot, int64_t wp);
   void judge();
+
+  std::vector<float> stateOf(const DriftSnapshot &snapshot, int64_t hv) const;
+  RingRecords recordsOf(const DriftSnapshot &snapshot, int64_t hv) const;
 
   Device &device;
   KernelSpec spec;
   DriftOptions options;
-  std::optional<Kernel> kernel, cursors;
-  std::optional<Case> c;
-  std::vector<uint64_t> kernelArgs, cursorArgs;
+  std::optional<DriftDevice> kernels;
+  std::vector<DriftWindow> windows;
+  std::vector<DriftInputs> inputs;
   std::vector<Head> heads;
-  std::vector<double> common; ///< [rows, H, K]: the direction that keys share.
   DriftPoint current;
   DriftReport report;
 };
 
-Status Drift::create() {
-  auto jit = [&](Phase phase, std::optional<Kernel> &into) {
-    KernelSpec one = spec;
-    one.phase = phase;
-    auto loaded = jitSpec(device, one);
-    if (loaded)
-      into.emplace(loaded.take());
-    return loaded.status();
+std::vector<float> Drift::stateOf(const DriftSnapshot &snapshot, int64_t hv) const {
+  std::vector<float> state(spec.K * spec.V);
+  const float *stored = &snapshot.state[hv * spec.V * spec.K];
+  for (int64_t v = 0; v < spec.V; ++v)
+    for (int64_t c = 0; c < spec.K; ++c)
+      state[c * spec.V + v] = stored[v * spec.K + c];
+  return state;
+}
+
+RingRecords Drift::recordsOf(const DriftSnapshot &snapshot, int64_t hv) const {
+  auto part = [&](const std::vector<float> &all, int64_t head, int64_t n) {
+    auto begin = all.begin() + head * spec.L * n;
+    return std::vector<float>(begin, begin + spec.L * n);
   };
-  RSSM_RETURN_IF_ERROR(jit(Phase::Replay, kernel));
-  RSSM_RETURN_IF_ERROR(jit(Phase::Cursors, cursors));
-  CaseOptions caseOptions;
-  caseOptions.rows = options.rows;
-  caseOptions.seed = options.seed;
-  auto created = Case::create(device, spec, caseOptions);
+  return {part(snapshot.d, hv, spec.V), part(snapshot.k, hv / (spec.HV / spec.H), spec.K),
+          part(snapshot.g, hv, spec.gateDim())};
+}
+
+Status Drift::create() {
+  auto created = DriftDevice::create(device, spec, options);
   if (!created)
     return created.status();
-  c.emplace(created.take());
-  // exp(A_log) softplus(a + dt_bias) is about 1e-4; far below zero it is 0.
-  for (int64_t hv = 0; hv < spec.HV; ++hv)
-    fromDouble(c->arrays["A_log"].at(0, hv), DType::F32, std::log(1e-3));
-  for (int64_t i = 0; i < spec.HV * spec.gateDim(); ++i)
-    fromDouble(c->arrays["dt_bias"].at(0, i), DType::F32, options.noDecay ? -150 : -2);
-  for (const char *name : {"A_log", "dt_bias"})
-    RSSM_RETURN_IF_ERROR(c->arrays[name].upload());
-  for (auto [from, into] : {std::pair(&kernel, &kernelArgs), std::pair(&cursors, &cursorArgs)}) {
-    auto args = c->args((*from)->manifest());
-    if (!args)
-      return args.status();
-    *into = args.take();
-  }
-  std::normal_distribution<double> normal(0, 1);
-  for (int64_t i = 0; i < options.rows * spec.H * spec.K; ++i)
-    common.push_back(normal(c->rng));
-  for (int64_t row = 0; row < options.rows; ++row)
-    for (int64_t hv = 0; hv < spec.HV; ++hv) {
-      std::vector<double> state = c->state(row, hv);
-      heads.push_back({row, hv, state, RecurrenceF32(spec, state), OpenLoop(spec, state), {}, {}, {}});
-    }
-  return Status::ok();
-}
-
-Status Drift::fillTokens() {
-  std::normal_distribution<double> normal(0, 1);
-  std::uniform_real_distribution<double> uniform(0, 1);
-  Array &qkv = c->arrays["mixed_qkv"], &a = c->arrays["a"], &b = c->arrays["b"];
-  int64_t keys = spec.H * spec.K;
+  kernels.emplace(created.take());
+  windows = driftWindows(spec, options);
+  report.steps = int64_t(windows.size()) / options.rows;
   for (int64_t row = 0; row < options.rows; ++row) {
-    for (int64_t i = 0; i < qkv.inner; ++i) {
-      double x = normal(c->rng);
-      if (i < 2 * keys) // q and k: the shared direction and a third of noise
-        x = common[row * keys + i % keys] + 0.35 * x;
-      fromDouble(qkv.at(row, i), spec.io, x);
+    inputs.emplace_back(spec, options, row);
+    auto snapshot = kernels->snapshot(0, row);
+    if (!snapshot)
+      return snapshot.status();
+    for (int64_t hv = 0; hv < spec.HV; ++hv) {
+      std::vector<float> state = stateOf(*snapshot, hv);
+      std::vector<double> wide(state.begin(), state.end());
+      DriftCycle open;
+      open.checkpoint = state;
+      heads.push_back({row, hv, {spec, wide}, {spec, state}, {spec, wide}, std::move(open)});
     }
-    for (int64_t i = 0; i < a.inner; ++i)
-      fromDouble(a.at(row, i), a.dtype, normal(c->rng));
-    for (int64_t i = 0; i < b.inner; ++i) // beta 0.95 .. 1
-      fromDouble(b.at(row, i), b.dtype, 3 + 12 * uniform(c->rng));
-    *c->arrays["force_flush"].at(0, row) = uniform(c->rng) < options.flushRate;
   }
-  for (const char *name : {"mixed_qkv", "a", "b", "force_flush"})
-    RSSM_RETURN_IF_ERROR(c->arrays[name].upload());
+  for (const DriftWindow &w : windows) {
+    bool isFull = spec.phase == Phase::Replay ? w.wp >= spec.L - 1 : w.wp + w.accepted + spec.T > spec.L;
+    report.flushes += w.folds > 0;
+    report.forced += w.folds > 0 && !isFull;
+  }
   return Status::ok();
 }
 
-void Drift::before(Head &head) {
-  head.token = c->token(head.row, head.hv);
-  head.position = c->wp(head.row);
-  head.flushes = head.position >= spec.L - 1 || c->forced(head.row);
-  Case::OwnedRecords records = c->records(head.row, head.hv);
-  std::vector<double> state = c->state(head.row, head.hv);
-  head.ref = reference::step(spec, state, records.view(), head.token);
-  head.ring = ringStepF32(spec, state, records.view(), head.token);
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
 
-  reference::advance(spec, head.exact, reference::step(spec, head.exact, {}, head.token));
-  head.recurrence.step(head.token);
-  head.control.step(head.token);
+void Drift::close(Head &head, const DriftSnapshot &snapshot, std::vector<DriftCycle> &closed) const {
+  head.open.records = recordsOf(snapshot, head.hv);
+  DriftCycle next;
+  next.checkpoint = stateOf(snapshot, head.hv);
+  closed.push_back(std::exchange(head.open, std::move(next)));
 }
 
-void Drift::after(const Head &head) {
-  int64_t V = spec.V;
-  double vNorm = norm(head.token.v), oSize = std::max(norm(head.ref.o), spec.effectiveScale() * vNorm);
-  auto distance = [](const std::vector<double> &x, const std::vector<double> &y) {
-    double squares = 0;
-    for (size_t i = 0; i < x.size(); ++i)
-      squares += (x[i] - y[i]) * (x[i] - y[i]);
-    return std::sqrt(squares);
-  };
-  std::vector<double> got(V);
-  for (int64_t v = 0; v < V; ++v)
-    got[v] = toDouble(c->arrays["out"].at(head.row, head.hv * V + v), spec.io);
-  current.oKernel.add(distance(got, head.ref.o) / oSize);
-  current.oRing.add(distance(head.ring.o, head.ref.o) / oSize);
-  if (head.flushes)
-    return;
-  for (int64_t v = 0; v < V; ++v)
-    got[v] = toDouble(c->arrays["d_ring"].at(c->ringSlot(head.row),
-                                             (head.hv * spec.L + head.position) * V + v), DType::F32);
-  current.dKernel.add(distance(got, head.ref.d) / vNorm);
-  current.dRing.add(distance(head.ring.d, head.ref.d) / vNorm);
-}
-
-Status Drift::step() {
-  RSSM_RETURN_IF_ERROR(fillTokens());
-  parallelFor(int64_t(heads.size()), [&](int64_t i) { before(heads[i]); });
-  RSSM_RETURN_IF_ERROR(kernel->launch(kernelArgs, uint32_t(options.rows)));
-  bool anyFlush = false;
-  for (const Head &head : heads)
-    if (head.hv == 0 && head.flushes) {
-      anyFlush = true;
-      ++report.flushes;
-      report.forced += c->forced(head.row) && head.position < spec.L - 1;
+/// The models see the accepted tokens of a block.
+void Drift::follow(Head &head, int64_t from, int64_t steps, const std::vector<DriftSnapshot> &folds,
+                   std::vector<DriftCycle> &closed) const {
+  for (int64_t step = 0; step < steps; ++step) {
+    const DriftWindow &w = windows[(from + step) * options.rows + head.row];
+    for (int64_t t = 0; t < w.accepted; ++t) {
+      int64_t index = kernels->firstToken(step, head.row) + t;
+      AcceptedToken accepted{kernels->token(index, head.hv), {}, kernels->output(index, head.hv), w.wp, t == 0,
+                             spec.phase != Phase::Replay || !w.folds};
+      const reference::Token &inputs = accepted.token;
+      for (int64_t c = 0; c < spec.gateDim(); ++c)
+        accepted.gates.push_back(reference::gate(spec, inputs.a[c], inputs.aLog, inputs.dtBias[c]));
+      ModelToken<double> token(spec, inputs, accepted.gates);
+      head.exact.step(token);
+      head.recurrence.step(ModelToken<float>(spec, inputs, accepted.gates));
+      head.control.step(token);
+      head.open.tokens.push_back(std::move(accepted));
     }
-  for (const char *name : {"out", "d_ring", "k_ring", "g_ring"})
-    RSSM_RETURN_IF_ERROR(c->arrays[name].download());
-  if (anyFlush)
-    RSSM_RETURN_IF_ERROR(c->arrays["state"].download());
-  for (const Head &head : heads)
-    after(head);
-  RSSM_RETURN_IF_ERROR(cursors->launch(cursorArgs, uint32_t(options.rows)));
-  return c->arrays["wp"].download();
+    if (!w.folds)
+      continue;
+    head.control.fold();
+    for (const DriftSnapshot &snapshot : folds)
+      if (snapshot.step == step && snapshot.row == head.row)
+        close(head, snapshot, closed);
+  }
 }
 
-void Drift::checkpoint(int64_t tokens) {
-  current.tokens = tokens;
-  for (const Head &head : heads) {
-    std::vector<double> state = reference::materialise(spec, c->state(head.row, head.hv),
-                                                       c->records(head.row, head.hv).view());
-    double kernelError = relativeError(state, head.exact);
-    double recurrenceError = relativeError(head.recurrence.state(), head.exact);
-    current.kernel.add(kernelError);
-    current.recurrence.add(recurrenceError);
-    current.control.add(relativeError(head.control.state(), head.exact));
-    double ratio = kernelError / recurrenceError;
-    current.worstRatio = std::isnan(ratio) ? INFINITY : std::max(current.worstRatio, ratio);
+/// The one-step errors of a cycle go into the next checkpoint.
+void Drift::take(DriftCycle &cycle) {
+  for (auto [from, into] : {std::pair(&cycle.dKernel, &current.dKernel), {&cycle.dRing, &current.dRing},
+                            {&cycle.oKernel, &current.oKernel}, {&cycle.oRing, &current.oRing}})
+    into->add(std::exchange(*from, ErrorStat()));
+}
+
+Status Drift::block(int64_t from, int64_t steps) {
+  auto start = Clock::now();
+  auto folds = kernels->run(&windows[from * options.rows], steps, inputs);
+  report.deviceSeconds += secondsSince(start);
+  if (!folds)
+    return folds.status();
+  std::vector<std::vector<DriftCycle>> closed(heads.size());
+  parallelFor(int64_t(heads.size()), [&](int64_t i) { follow(heads[i], from, steps, *folds, closed[i]); },
+              /*least=*/2);
+  std::vector<DriftCycle *> cycles;
+  for (std::vector<DriftCycle> &ofHead : closed)
+    for (DriftCycle &cycle : ofHead)
+      cycles.push_back(&cycle);
+  parallelFor(int64_t(cycles.size()), [&](int64_t i) { compareCycle(spec, *cycles[i]); }, /*least=*/2);
+  for (DriftCycle *cycle : cycles)
+    take(*cycle);
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+void Drift::compareStates(Head &head, const DriftSnapshot &snapshot, int64_t wp) {
+  std::vector<float> stored = stateOf(snapshot, head.hv);
+  head.open.records = recordsOf(snapshot, head.hv);
+  compareCycle(spec, head.open);
+  take(head.open);
+  Recurrence<double> state(spec, {stored.begin(), stored.end()});
+  applyRecords(spec, state, head.open.records, 0, wp);
+  // As if every ring were folded here.
+  OpenLoop control = head.control;
+  control.fold();
+  auto errorOf = [&](const auto &of) { return relativeError({of.begin(), of.end()}, head.exact.state()); };
+  double kernelError = errorOf(state.state()), recurrenceError = errorOf(head.recurrence.state());
+  current.kernel.add(kernelError);
+  current.recurrence.add(recurrenceError);
+  current.control.add(errorOf(control.state()));
+  double ratio = kernelError / recurrenceError;
+  current.worstRatio = std::isnan(ratio) ? INFINITY : std::max(current.worstRatio, ratio);
+}
+
+/// Behind `steps` steps.
+Status Drift::checkpoint(int64_t steps) {
+  current.tokens = INT64_MAX;
+  for (int64_t row = 0; row < options.rows; ++row) {
+    const DriftWindow &last = windows[(steps - 1) * options.rows + row];
+    int64_t wp = last.folds ? 0 : last.wp + last.accepted, tokens = 0;
+    for (int64_t step = 0; step < steps; ++step)
+      tokens += windows[step * options.rows + row].accepted;
+    current.tokens = std::min(current.tokens, tokens);
+    auto snapshot = kernels->snapshot(steps, row);
+    auto cursor = kernels->cursor(row);
+    if (!snapshot || !cursor)
+      return snapshot ? cursor.status() : snapshot.status();
+    if (*cursor != wp)
+      report.violations.push_back("row " + std::to_string(row) + ": expected wp to be " + std::to_string(wp) +
+                                  " but got " + std::to_string(*cursor));
+    for (int64_t hv = 0; hv < spec.HV; ++hv)
+      compareStates(heads[row * spec.HV + hv], *snapshot, wp);
   }
   report.points.push_back(current);
   current = DriftPoint();
+  return Status::ok();
 }
 
 void Drift::judge() {
@@ -240,24 +267,23 @@ void Drift::judge() {
 }
 
 Result<DriftReport> Drift::run() {
-  auto start = std::chrono::steady_clock::now();
+  auto start = Clock::now();
   RSSM_RETURN_IF_ERROR(create());
-  int64_t total = options.cycles * spec.L;
   int64_t points = std::min(options.checkpoints, options.cycles), done = 0;
-  for (int64_t token = 1; token <= total; ++token) {
-    RSSM_RETURN_IF_ERROR(step());
-    if (token % spec.L == 0)
-      parallelFor(int64_t(heads.size()), [&](int64_t i) { heads[i].control.fold(); });
-    if (token % spec.L == 0 && token * points / total > done) {
-      checkpoint(token);
-      done = token * points / total;
-    }
+  for (int64_t point = 1; point <= points; ++point) {
+    int64_t until = report.steps * point / points;
+    for (; done < until; done = std::min(until, done + DriftDevice::blockSteps))
+      RSSM_RETURN_IF_ERROR(block(done, std::min(until - done, DriftDevice::blockSteps)));
+    RSSM_RETURN_IF_ERROR(checkpoint(done));
   }
   judge();
   report.spec = print(spec);
   report.options = options;
-  report.title = std::string(name(spec.rule)) + (options.noDecay ? ", alpha = 1" : ", alpha near 1");
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.title = std::string(name(spec.rule)) + " " + name(spec.phase);
+  if (spec.phase == Phase::Verify)
+    report.title += " T=" + std::to_string(spec.T) + ", fold " + name(spec.fold);
+  report.title += options.noDecay ? ", alpha = 1" : ", alpha near 1";
+  report.seconds = secondsSince(start);
   return std::move(report);
 }
 

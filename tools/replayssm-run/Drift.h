@@ -10,13 +10,14 @@ struct ErrorStat {
   double squares = 0, max = 0;
   int64_t count = 0;
   void add(double error);
+  void add(const ErrorStat &other);
   double rms() const;
 };
 
 /// What was seen up to one checkpoint, over all (row, head); `d` and `o` are
 /// one-step errors since the checkpoint before.
 struct DriftPoint {
-  int64_t tokens = 0;
+  int64_t tokens = 0; ///< Of the row that has the fewest.
   ErrorStat kernel, recurrence, control; ///< Of the state, against fp64.
   double worstRatio = 0;                 ///< Kernel over recurrence, of one (row, head).
   ErrorStat dKernel, dRing, oKernel, oRing;
@@ -36,18 +37,21 @@ struct DriftReport {
   DriftOptions options;
   std::vector<DriftPoint> points;
   int64_t flushes = 0, forced = 0; ///< Over all rows.
-  double seconds = 0;
+  int64_t steps = 0;               ///< Forwards: launches of each kernel but the fold.
+  double seconds = 0, deviceSeconds = 0;
   std::vector<std::string> violations;
 };
 
 /// The bounds of the contract for what drifts.
 constexpr double driftStateBound = 2.0, driftDeltaBound = 2.5, driftGrowthBound = 1.25;
 
-/// Runs a replay kernel beside the fp64 recurrence, the f32 recurrence, the f32
+/// Runs a replay kernel, or a verify set, beside the fp64 recurrence, the f32 recurrence, the f32
 /// ring form and the open-loop control, on the same tokens.
 Result<DriftReport> runDriftCase(Device &device, const KernelSpec &spec, const DriftOptions &options);
 
 std::string toText(const DriftReport &report);
+/// One line a report, at its last checkpoint.
+std::string toMarkdown(const std::vector<DriftReport> &reports, const std::string &device);
 std::string toJson(const DriftReport &report);
 /// One panel a report: state errors over tokens, on a logarithmic scale.
 std::string toSvg(const std::vector<DriftReport> &reports, const std::string &device);

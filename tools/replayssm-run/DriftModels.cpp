@@ -1,154 +1,191 @@
 //===- DriftModels.cpp - What the drift of a kernel is measured beside ----===//
 #include "tools/replayssm-run/DriftModels.h"
+#include "tools/replayssm-run/DriftMath.h"
 
 #include <cmath>
 
 using namespace replayssm;
 using namespace replayssm::run;
 
-namespace {
-
-constexpr int64_t lanes = 8;
-
-/// Lane l of eight owns `vec` elements of every 8 * vec; then a butterfly.
-template <typename F> float laneSum(int64_t n, int64_t vec, F term) {
-  float lane[lanes] = {};
-  for (int64_t base = 0; base < n; base += lanes * vec)
-    for (int64_t l = 0; l < lanes; ++l)
-      for (int64_t i = base + l * vec; i < std::min(n, base + (l + 1) * vec); ++i)
-        lane[l] = term(i, lane[l]);
-  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+static double dot(const double *x, const double *y, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i)
+    sum += x[i] * y[i];
+  return sum;
 }
+static float dot(const float *x, const float *y, int64_t n) { return dotF32(x, y, n); }
 
-float dotF32(const float *x, const float *y, int64_t n, int64_t vec = 4) {
-  return laneSum(n, vec, [&](int64_t i, float acc) { return std::fma(x[i], y[i], acc); });
-}
-
-/// A token in f32: raw q and k with their norms, alpha, beta.
-struct TokenF32 {
-  std::vector<float> q, k, v, g, alpha;
-  float rq, rk, beta;
-};
-
-TokenF32 narrow(const KernelSpec &spec, const reference::Token &token) {
-  TokenF32 t;
-  auto floats = [](const std::vector<double> &x) { return std::vector<float>(x.begin(), x.end()); };
-  t.q = floats(token.q);
-  t.k = floats(token.k);
-  t.v = floats(token.v);
-  auto rnorm = [&](const std::vector<float> &x) {
-    return 1.0f / std::sqrt(dotF32(x.data(), x.data(), spec.K) + float(spec.eps));
+template <typename T>
+ModelToken<T>::ModelToken(const KernelSpec &spec, const reference::Token &token,
+                          const std::vector<double> &gates)
+    : q(token.q.begin(), token.q.end()), k(token.k.begin(), token.k.end()),
+      v(token.v.begin(), token.v.end()), g(gates.begin(), gates.end()) {
+  auto rnorm = [&](const std::vector<T> &x) {
+    return T(1) / std::sqrt(dot(x.data(), x.data(), spec.K) + T(spec.eps));
   };
-  t.rq = rnorm(t.q) * float(spec.effectiveScale());
-  t.rk = rnorm(t.k);
-  for (int64_t c = 0; c < spec.gateDim(); ++c) {
-    t.g.push_back(float(reference::gate(spec, token.a[c], token.aLog, token.dtBias[c])));
-    t.alpha.push_back(std::exp(t.g[c]));
-  }
-  t.beta = float(reference::beta(spec, token.b));
-  return t;
+  rq = rnorm(q) * T(spec.effectiveScale());
+  rk = rnorm(k);
+  for (T x : k)
+    kn.push_back(x * rk);
+  kq = rk * rq * dot(k.data(), q.data(), spec.K);
+  for (T x : g)
+    alpha.push_back(std::exp(x));
+  beta = T(reference::beta(spec, token.b));
 }
 
-} // namespace
+//===----------------------------------------------------------------------===//
+// The recurrence
+//===----------------------------------------------------------------------===//
 
-RecurrenceF32::RecurrenceF32(const KernelSpec &spec, const std::vector<double> &state)
-    : spec(spec), state_(state.begin(), state.end()) {}
-
-void RecurrenceF32::step(const reference::Token &token) {
-  TokenF32 t = narrow(spec, token);
+template <typename T>
+void Recurrence<T>::read(const ModelToken<T> &token, std::vector<T> &d, std::vector<T> *o) const {
   bool perChannel = spec.gateDim() > 1;
-  std::vector<float> k(spec.K), decayed(spec.K);
-  for (int64_t c = 0; c < spec.K; ++c) {
-    k[c] = t.k[c] * t.rk;
-    decayed[c] = t.alpha[perChannel ? c : 0] * k[c];
-  }
-  for (int64_t v = 0; v < spec.V; ++v) {
-    float *row = &state_[v * spec.K];
-    float d = t.beta * (t.v[v] - dotF32(decayed.data(), row, spec.K));
-    for (int64_t c = 0; c < spec.K; ++c)
-      row[c] = std::fma(t.alpha[perChannel ? c : 0], row[c], d * k[c]);
-  }
+  std::vector<T> operand(spec.K), y(spec.V);
+  for (int64_t c = 0; c < spec.K; ++c)
+    operand[c] = token.alpha[perChannel ? c : 0] * token.kn[c];
+  readState(operand.data(), state_.data(), spec.K, spec.V, y.data());
+  d.resize(spec.V);
+  for (int64_t v = 0; v < spec.V; ++v)
+    d[v] = token.beta * (token.v[v] - y[v]);
+  if (!o)
+    return;
+  for (int64_t c = 0; c < spec.K; ++c)
+    operand[c] = token.alpha[perChannel ? c : 0] * (token.q[c] * token.rq);
+  o->resize(spec.V);
+  readState(operand.data(), state_.data(), spec.K, spec.V, o->data());
+  for (int64_t v = 0; v < spec.V; ++v)
+    (*o)[v] += d[v] * token.kq;
 }
 
-reference::Step run::ringStepF32(const KernelSpec &spec, const std::vector<double> &state,
-                                 const reference::Records &records, const reference::Token &token) {
-  TokenF32 t = narrow(spec, token);
-  int64_t K = spec.K, V = spec.V, GK = spec.gateDim(), n = records.wp;
-  bool perChannel = GK > 1;
-  // w_j = exp(sum of the gates behind j), tot = exp(all of them).
-  std::vector<float> w(n * GK), sum(GK, 0.0f), tot(GK);
-  for (int64_t j = n - 1; j >= 0; --j)
+template <typename T> void Recurrence<T>::advance(const std::vector<T> &alpha, const T *d, const T *k) {
+  updateState(state_.data(), alpha.data(), spec.gateDim() > 1, d, k, spec.K, spec.V);
+}
+
+template <typename T> void Recurrence<T>::step(const ModelToken<T> &token) {
+  std::vector<T> d;
+  read(token, d);
+  advance(token.alpha, d.data(), token.kn.data());
+}
+
+template struct run::ModelToken<float>;
+template struct run::ModelToken<double>;
+template class run::Recurrence<float>;
+template class run::Recurrence<double>;
+
+//===----------------------------------------------------------------------===//
+// The ring form
+//===----------------------------------------------------------------------===//
+
+RingWindow::RingWindow(const KernelSpec &spec, const std::vector<float> &state,
+                       const RingRecords &records, int64_t wp)
+    : spec(spec), state(state), records(records), wp(wp) {
+  int64_t GK = spec.gateDim(), K = spec.K;
+  std::vector<float> sum(GK, 0.0f);
+  weights.resize(wp * GK);
+  for (int64_t j = wp - 1; j >= 0; --j)
     for (int64_t c = 0; c < GK; ++c) {
-      w[j * GK + c] = std::exp(sum[c]);
+      weights[j * GK + c] = std::exp(sum[c]);
       sum[c] += records.g[j * GK + c];
     }
-  for (int64_t c = 0; c < GK; ++c)
-    tot[c] = std::exp(sum[c]);
+  for (float s : sum)
+    total.push_back(std::exp(s));
+  for (int64_t i = 0; GK > 1 && i < wp * K; ++i)
+    weightedKeys.push_back(weights[i] * records.k[i]);
+}
 
-  auto read = [&](const std::vector<float> &x, float rnorm) {
-    // KDA decays the operand, GDN the result.
-    std::vector<float> operand(x), ringOperand(x), weight(n), key(K), y(V), row(K);
-    if (perChannel)
-      for (int64_t c = 0; c < K; ++c) {
-        ringOperand[c] = t.alpha[c] * x[c];
-        operand[c] = tot[c] * ringOperand[c];
-      }
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t c = 0; c < K; ++c)
-        key[c] = perChannel ? w[j * K + c] * records.k[j * K + c] : records.k[j * K + c];
-      weight[j] = dotF32(ringOperand.data(), key.data(), K) * (perChannel ? 1.0f : w[j]);
+/// (S0 and the ring, decayed up to the current token) x. KDA decays the operand,
+/// GDN the result.
+std::vector<float> RingWindow::read(const std::vector<float> &x, float rnorm) const {
+  int64_t K = spec.K, V = spec.V;
+  bool perChannel = spec.gateDim() > 1;
+  std::vector<float> operand(x), ringOperand(x), weight(wp), checkpoint(V), ring(V), y(V);
+  if (perChannel)
+    for (int64_t c = 0; c < K; ++c) {
+      ringOperand[c] = sinceStart[c] * x[c];
+      operand[c] = total[c] * ringOperand[c];
     }
-    float front = perChannel ? rnorm : rnorm * t.alpha[0];
-    for (int64_t v = 0; v < V; ++v) {
-      for (int64_t c = 0; c < K; ++c)
-        row[c] = float(state[v * K + c]);
-      float checkpoint = dotF32(operand.data(), row.data(), K);
-      float ring = laneSum(n, 1, [&](int64_t j, float acc) {
-        return std::fma(weight[j], records.d[j * V + v], acc);
-      });
-      y[v] = front * (perChannel ? checkpoint + ring : std::fma(tot[0], checkpoint, ring));
+  const std::vector<float> &keys = perChannel ? weightedKeys : records.k;
+  for (int64_t j = 0; j < wp; ++j)
+    weight[j] = dotF32(ringOperand.data(), &keys[j * K], K) * (perChannel ? 1.0f : weights[j]);
+  readState(operand.data(), state.data(), K, V, checkpoint.data());
+  readRows(weight.data(), records.d.data(), wp, V, ring.data());
+  float front = perChannel ? rnorm : rnorm * sinceStart[0];
+  for (int64_t v = 0; v < V; ++v)
+    y[v] = front * (perChannel ? checkpoint[v] + ring[v] : std::fma(total[0], checkpoint[v], ring[v]));
+  return y;
+}
+
+/// P(x, k_j) between token j of the window and the current one.
+float RingWindow::score(const std::vector<float> &x, float rnorm, size_t j) const {
+  bool perChannel = spec.gateDim() > 1;
+  std::vector<float> sum(spec.gateDim(), 0.0f), operand(x);
+  for (size_t l = gates.size() - 1; l > j; --l)
+    for (size_t c = 0; c < sum.size(); ++c)
+      sum[c] += gates[l][c];
+  for (size_t c = 0; perChannel && c < x.size(); ++c)
+    operand[c] = std::exp(sum[c]) * x[c];
+  float product = rnorm * dotF32(operand.data(), keys[j].data(), spec.K);
+  return perChannel ? product : std::exp(sum[0]) * product;
+}
+
+void RingWindow::step(const ModelToken<float> &token) {
+  gates.push_back(token.g);
+  std::vector<float> sum(spec.gateDim(), 0.0f);
+  for (size_t l = gates.size(); l-- > 0;)
+    for (size_t c = 0; c < sum.size(); ++c)
+      sum[c] += gates[l][c];
+  sinceStart.clear();
+  for (float s : sum)
+    sinceStart.push_back(std::exp(s));
+  std::vector<float> yk = read(token.k, token.rk);
+  o = read(token.q, token.rq);
+  for (size_t j = 0; j < keys.size(); ++j) {
+    float ofKey = score(token.k, token.rk, j), ofQuery = score(token.q, token.rq, j);
+    for (int64_t v = 0; v < spec.V; ++v) {
+      yk[v] = std::fma(ofKey, deltas[j][v], yk[v]);
+      o[v] = std::fma(ofQuery, deltas[j][v], o[v]);
     }
-    return y;
-  };
-  std::vector<float> yq = read(t.q, t.rq), yk = read(t.k, t.rk);
-  float kq = t.rk * t.rq * dotF32(t.k.data(), t.q.data(), K);
-  reference::Step result;
-  for (int64_t v = 0; v < V; ++v) {
-    float d = t.beta * (t.v[v] - yk[v]);
-    result.d.push_back(d);
-    result.o.push_back(std::fma(d, kq, yq[v]));
   }
-  return result;
+  d.resize(spec.V);
+  for (int64_t v = 0; v < spec.V; ++v) {
+    d[v] = token.beta * (token.v[v] - yk[v]);
+    o[v] = std::fma(d[v], token.kq, o[v]);
+  }
+  keys.push_back(token.kn);
+  deltas.push_back(d);
 }
 
 //===----------------------------------------------------------------------===//
 // The control
 //===----------------------------------------------------------------------===//
 
-double OpenLoop::score(size_t i, size_t j) const {
-  std::vector<double> sum(spec.gateDim(), 0.0);
-  for (size_t l = i; l > j; --l)
+std::vector<double> OpenLoop::row(size_t i) const {
+  std::vector<double> sum(spec.gateDim(), 0.0), row(i);
+  for (size_t j = i; j-- > 0;) {
     for (size_t c = 0; c < sum.size(); ++c)
-      sum[c] += gates[l][c];
-  double result = 0;
-  for (int64_t c = 0; c < spec.K; ++c)
-    result += keys[i][c] * keys[j][c] * std::exp(sum[sum.size() > 1 ? c : 0]);
-  return result;
+      sum[c] += gates[j + 1][c];
+    double common = std::exp(sum[0]);
+    for (int64_t c = 0; c < spec.K; ++c)
+      row[j] += keys[i][c] * keys[j][c] * (sum.size() > 1 ? std::exp(sum[c]) : common);
+    row[j] *= betas[i];
+  }
+  return row;
 }
 
-void OpenLoop::step(const reference::Token &token) {
+void OpenLoop::step(const ModelToken<double> &token) {
+  gates.push_back(token.g);
+  keys.push_back(token.kn);
+  betas.push_back(token.beta);
   // The right-hand side is d on the checkpoint alone, decayed by all gates so far.
-  std::vector<double> sum(spec.gateDim());
-  for (int64_t c = 0; c < spec.gateDim(); ++c)
-    sum[c] = reference::gate(spec, token.a[c], token.aLog, token.dtBias[c]);
-  gates.push_back(sum);
-  for (size_t j = 0; j + 1 < gates.size(); ++j)
-    for (size_t c = 0; c < sum.size(); ++c)
-      sum[c] += gates[j][c];
-  reference::Step first = reference::step(spec, state_, {}, token, &sum);
-  keys.push_back(first.k);
-  rhs.push_back(first.d);
-  betas.push_back(reference::beta(spec, token.b));
+  ModelToken<double> decayed = token;
+  for (size_t c = 0; c < token.g.size(); ++c) {
+    double sum = 0;
+    for (const std::vector<double> &g : gates)
+      sum += g[c];
+    decayed.alpha[c] = std::exp(sum);
+  }
+  rhs.emplace_back();
+  model.read(decayed, rhs.back());
 }
 
 void OpenLoop::fold() {
@@ -156,24 +193,22 @@ void OpenLoop::fold() {
   // Row i of (I + A)^-1: e_i - sum_{j<i} A_ij (row j).
   std::vector<std::vector<double>> inverse(n, std::vector<double>(n, 0.0));
   for (size_t i = 0; i < n; ++i) {
+    std::vector<double> a = row(i);
     inverse[i][i] = 1;
-    for (size_t j = 0; j < i; ++j) {
-      double a = betas[i] * score(i, j);
+    for (size_t j = 0; j < i; ++j)
       for (size_t l = 0; l <= j; ++l)
-        inverse[i][l] -= a * inverse[j][l];
-    }
+        inverse[i][l] -= a[j] * inverse[j][l];
   }
   for (size_t i = 0; i < n; ++i) {
-    reference::Step step;
-    step.d.assign(spec.V, 0.0);
-    step.k = keys[i];
-    step.g = gates[i];
+    std::vector<double> d(spec.V, 0.0), alpha;
     for (size_t l = 0; l <= i; ++l) {
       double weight = reference::roundTo(DType::BF16, inverse[i][l]);
       for (int64_t v = 0; v < spec.V; ++v)
-        step.d[v] += weight * rhs[l][v];
+        d[v] += weight * rhs[l][v];
     }
-    reference::advance(spec, state_, step);
+    for (double g : gates[i])
+      alpha.push_back(std::exp(g));
+    model.advance(alpha, d.data(), keys[i].data());
   }
   keys.clear();
   gates.clear();

@@ -1,6 +1,7 @@
-//===- DriftReport.cpp - replayssm-run drift: cases, table and JSON -------===//
+//===- DriftReport.cpp - A drift report as table, Markdown and JSON -------===//
 #include "tools/replayssm-run/Drift.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -17,11 +18,11 @@ using namespace replayssm::run;
 }
 
 std::string run::toText(const DriftReport &report) {
-  std::string text = format("%s %s  rows %lld, %lld flushes (%lld forced), %.1f s\n  %s\n",
+  std::string text = format("%s %s  rows %lld, %lld steps, %lld flushes (%lld forced), %.1f s (device %.1f s)\n  %s\n",
                             report.violations.empty() ? "PASS" : "FAIL", report.title.c_str(),
-                            static_cast<long long>(report.options.rows),
-                            static_cast<long long>(report.flushes),
-                            static_cast<long long>(report.forced), report.seconds, report.spec.c_str());
+                            static_cast<long long>(report.options.rows), static_cast<long long>(report.steps),
+                            static_cast<long long>(report.flushes), static_cast<long long>(report.forced),
+                            report.seconds, report.deviceSeconds, report.spec.c_str());
   text += "            state error (rms over heads)                  d, one step       out, one step\n"
           "    tokens    kernel       f32  worst/f32  open loop   kernel  f32 ring    kernel  f32 ring\n";
   for (const DriftPoint &p : report.points)
@@ -30,6 +31,31 @@ std::string run::toText(const DriftReport &report) {
                    p.control.rms(), p.dKernel.rms(), p.dRing.rms(), p.oKernel.rms(), p.oRing.rms());
   for (size_t i = 0; i < report.violations.size() && i < 8; ++i)
     text += "    FAILED: " + report.violations[i] + "\n";
+  return text;
+}
+
+std::string run::toMarkdown(const std::vector<DriftReport> &reports, const std::string &device) {
+  std::string text = "# Drift on " + device + "\n\n" +
+                     format("State errors against fp64 (rms over heads) at the last checkpoint; worst = the largest ratio to "
+                            "the f32 recurrence of the same tokens, of one head at any checkpoint (bound %.3g); open loop = "
+                            "records from an inverse kept in bf16, which has to fail. d = one-step error over that of the "
+                            "same ring form in f32, the largest at any checkpoint (bound %.3g).\n\n",
+                            driftStateBound, driftDeltaBound) +
+                     "| case | tokens | flushes | state | f32 | worst | open loop | d | result |\n"
+                     "|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
+  for (const DriftReport &report : reports) {
+    double worst = 0, delta = 0;
+    for (const DriftPoint &p : report.points) {
+      worst = std::max(worst, p.worstRatio);
+      delta = std::max(delta, p.dKernel.rms() / p.dRing.rms());
+    }
+    const DriftPoint &last = report.points.back();
+    text += format("| %s | %lld | %lld | %.2e | %.2e | %.2f | %.2e | %.2f | %s |\n", report.title.c_str(),
+                   static_cast<long long>(last.tokens),
+                   static_cast<long long>(report.flushes / report.options.rows), last.kernel.rms(),
+                   last.recurrence.rms(), worst, last.control.rms(), delta,
+                   report.violations.empty() ? "holds" : "VIOLATED");
+  }
   return text;
 }
 
@@ -43,8 +69,8 @@ std::string run::toJson(const DriftReport &report) {
     return format("\"%s\": {\"rms\": ", key) + number(value.rms()) + ", \"max\": " + number(value.max) + "}";
   };
   std::string json = "{\"title\": \"" + report.title + "\", \"spec\": \"" + report.spec + "\"" +
-                     format(", \"rows\": %lld, \"cycles\": %lld, \"flushes\": %lld, \"forced\": %lld, \"points\": [",
-                            static_cast<long long>(report.options.rows),
+                     format(", \"rows\": %lld, \"steps\": %lld, \"cycles\": %lld, \"flushes\": %lld, \"forced\": %lld, \"points\": [",
+                            static_cast<long long>(report.options.rows), static_cast<long long>(report.steps),
                             static_cast<long long>(report.options.cycles),
                             static_cast<long long>(report.flushes), static_cast<long long>(report.forced));
   for (size_t i = 0; i < report.points.size(); ++i) {
@@ -59,79 +85,4 @@ std::string run::toJson(const DriftReport &report) {
   for (size_t i = 0; i < report.violations.size(); ++i)
     json += (i ? ", \"" : "\"") + report.violations[i] + "\"";
   return json + "]}";
-}
-
-namespace {
-/// Small on the host device, which runs every thread of every block.
-const char *const hostSpecs[] = {"rule=gdn,phase=replay,H=1,HV=2,K=64,V=64,L=16",
-                                 "rule=kda,phase=replay,H=1,HV=2,K=64,V=64,L=16"};
-const char *const cudaSpecs[] = {"rule=gdn,phase=replay,H=2,HV=4,K=128,V=128,L=16",
-                                 "rule=kda,phase=replay,H=4,HV=4,K=128,V=128,L=16"};
-
-Result<std::vector<KernelSpec>> driftSpecs(const Options &options, bool isHost) {
-  std::vector<std::string> texts;
-  if (options.spec.empty())
-    for (const char *text : isHost ? hostSpecs : cudaSpecs)
-      texts.push_back(std::string(text) + ",gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,io=f32");
-  else
-    texts.push_back(options.spec);
-  std::vector<KernelSpec> specs;
-  for (const std::string &text : texts) {
-    auto spec = parseKernelSpec(text);
-    if (!spec)
-      return spec.status();
-    // The inputs are made for these, and the bounds are those of f32 states.
-    if (spec->phase != Phase::Replay || spec->L < 2 || spec->state != DType::F32 ||
-        spec->gate != Gate::Softplus || spec->beta == Beta::Precomputed || spec->betaFactor != 1)
-      return Status(StatusCode::Unsupported,
-                    "drift: expected phase=replay, L > 1, state=f32, gate=softplus, beta from a sigmoid "
-                    "and beta_factor=1 but got " + text);
-    specs.push_back(*spec);
-  }
-  return specs;
-}
-
-Result<bool> runAll(const Options &options) {
-  auto device = openDevice(options);
-  if (!device)
-    return device.status();
-  auto specs = driftSpecs(options, device->isHost());
-  if (!specs)
-    return specs.status();
-  std::printf("device: %s\n", device->name().c_str());
-  std::vector<DriftReport> reports;
-  std::string json = "{\"device\": \"" + device->name() + "\", \"cases\": [";
-  bool ok = true;
-  for (const KernelSpec &spec : *specs)
-    for (bool noDecay : {false, true}) {
-      DriftOptions drift;
-      drift.rows = options.rows.empty() ? (device->isHost() ? 1 : 4) : options.rows[0];
-      drift.cycles = options.cycles ? options.cycles : device->isHost() ? 50 : 1000;
-      drift.seed = options.seed;
-      drift.noDecay = noDecay;
-      auto report = runDriftCase(*device, spec, drift);
-      if (!report)
-        return report.status();
-      ok &= report->violations.empty();
-      std::printf("%s", toText(*report).c_str());
-      std::fflush(stdout);
-      json += (reports.empty() ? "\n  " : ",\n  ") + toJson(*report);
-      reports.push_back(report.take());
-    }
-  if (!options.jsonPath.empty())
-    RSSM_RETURN_IF_ERROR(writeFile(options.jsonPath, json + "\n]}\n"));
-  if (!options.svgPath.empty())
-    RSSM_RETURN_IF_ERROR(writeFile(options.svgPath, toSvg(reports, device->name())));
-  std::printf("bounds: state %.3g x the f32 recurrence at every checkpoint, its ratio growing by %.3g at most; "
-              "d %.3g x the f32 ring form. %s\n",
-              driftStateBound, driftGrowthBound, driftDeltaBound, ok ? "All hold." : "VIOLATED");
-  return ok;
-}
-} // namespace
-
-int run::runDrift(const Options &options) {
-  auto ok = runAll(options);
-  if (!ok)
-    std::fprintf(stderr, "replayssm-run: %s\n", ok.status().str().c_str());
-  return ok && *ok ? 0 : 1;
 }

@@ -26,7 +26,7 @@ options
   --device=auto|cuda|host  default auto: the GPU if there is one
   --rows=<n[,n...]>        batch rows (check: 3; bench: 1,4,16,64,128,256,512)
   --steps=<n>              check: tokens (default: two ring cycles)
-  --cycles=<n>             drift: ring cycles (default 50 on the host device, 1000 on a GPU)
+  --cycles=<n>             drift: flushes of every row (default 50 on the host device, 1000 on a GPU)
   --svg=<file>             drift: a plot
   --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
   --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild
