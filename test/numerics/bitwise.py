@@ -53,7 +53,8 @@ def main():
         half = V // 2 if V % 2 == 0 else V
         for name, phases in [("packed = replay, L=1", ["packed", "replay,L=1"]), ("replay, L=4", ["replay,L=4"]),
                              ("verify and fold, T_max=3", [f"verify,L=8,T_max=3,{COMMIT}"]),
-                             ("verify and fold, T_max=6", [f"verify,L=12,T_max=6,{COMMIT}"])]:
+                             ("verify and fold, T_max=6", [f"verify,L=12,T_max=6,{COMMIT}"]),
+                             ("verify and fold trees, T_max=5", [f"verify,L=10,T_max=5,{COMMIT},window=tree"])]:
             digests, skipped = {}, 0
             for phase in phases:
                 for tiling in [""] + TILINGS:

@@ -90,7 +90,11 @@ Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows
   for (int64_t row = 0; row <= rows; ++row)
     starts[row] = int32_t(row * spec.T);
   RSSM_RETURN_IF_ERROR(b.put("query_start_loc", starts));
-  b.perSetBytes["query_start_loc"] = 0;
+  std::vector<int32_t> parents(rows * spec.T); // each token has two drafts
+  for (size_t i = 0; i < parents.size(); ++i)
+    parents[i] = (int32_t(i % spec.T) + 1) / 2 - 1;
+  RSSM_RETURN_IF_ERROR(b.put("parent", parents));
+  b.perSetBytes["query_start_loc"] = b.perSetBytes["parent"] = 0;
   // Cursors, or lengths of folds: the same for all.
   if (spec.phase != Phase::Packed)
     for (int64_t p : b.positions())
