@@ -24,8 +24,11 @@ std::string hex(uint64_t value) {
 /// Buffers that kernels move in 16-byte pieces: base address and stride are
 /// multiples of 16 bytes. All others are aligned to their element.
 bool isWide(std::string_view buffer) {
-  return buffer == "state" || buffer == "k_ring" || buffer == "d_ring" ||
-         buffer == "mixed_qkv";
+  for (std::string_view wide :
+       {"state", "snapshots", "k_ring", "d_ring", "raw_k_ring", "raw_v_ring", "mixed_qkv"})
+    if (buffer == wide)
+      return true;
+  return false;
 }
 
 /// The pointer that a stride belongs to; null if there is none.

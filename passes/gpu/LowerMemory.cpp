@@ -47,8 +47,8 @@ static int64_t contractAlignment(Value pointer) {
   auto name = entry && !entry.empty() ? dyn_cast<StringAttr>(entry[0]) : nullptr;
   if (!name)
     return 1;
-  bool wide = name == "state" || name == "mixed_qkv" ||
-              (name.getValue().ends_with("_ring") && name != "g_ring");
+  bool wide = name == "state" || name == "snapshots" || name == "mixed_qkv" ||
+              (name.getValue().ends_with("_ring") && name != "g_ring" && name != "beta_ring");
   return wide ? 16 : 1;
 }
 

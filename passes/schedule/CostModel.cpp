@@ -49,10 +49,26 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
       facts.gateDim = facts.K;
   };
   bool always = false, sometimes = false;
+  auto isInLoop = [](Operation *op) { return op->getParentOfType<scf::ForOp>() != nullptr; };
   kernel.getBody().walk([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && !loop.getInits().empty()) {
+      replay::RingAttr ring = kernel.getRingAttr();
+      facts.loopSteps = ring ? ring.getLength() : static_cast<int64_t>(kernel.getWindow().value_or(1));
+      facts.startsAtOnce |= loop->getParentOp() == kernel;
+    }
+    // What a loop does is counted apart.
+    if (isInLoop(op)) {
+      if (auto read = dyn_cast<replay::ReadOp>(op))
+        facts.loopReads += read.getXs().size();
+      if (auto decay = dyn_cast<replay::DecayOp>(op))
+        facts.loopGates |= decay.getG().getType().getDimSize(1) > 1;
+      facts.loopStores |= isa<replay::StoreStateOp>(op) && isa<scf::ForOp>(op->getParentOp());
+      return;
+    }
     if (auto load = dyn_cast<replay::LoadStateOp>(op))
       useState(load.getState());
     if (auto read = dyn_cast<replay::ReadOp>(op)) {
+      facts.startsAtOnce = true;
       facts.reads += read.getXs().size();
       facts.tokens = cast<ShapedType>(read.getXs().front().getType()).getDimSize(0);
     }
@@ -65,6 +81,7 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
       useState(store.getState());
       (store->getParentOp() == kernel ? always : sometimes) = true;
+      facts.startsAtOnce |= store->getParentOp() == kernel;
     }
   });
   // A branch that stores is that of the flush: once in a cycle of the ring. Without
@@ -91,6 +108,8 @@ static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
     bytes += (length + 1 + facts.tokens * (1 + facts.levels())) * facts.K * 4;
   if (facts.tokens > 1)
     bytes += facts.reads * facts.tokens * 4 * (facts.K + facts.tokens * (alongK ? facts.levels() : 1));
+  if (facts.loopGates)
+    bytes += facts.K * 4;
   if (facts.folds)
     bytes += length * tiling.bv * 4 + (bulk && !alongK ? 0 : length * facts.K * 4);
   return bytes;
@@ -101,6 +120,8 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
     return false;
   if (field == &Tiling::bc)
     return facts.ringLength > 0;
+  if (field == &Tiling::copy) // Of the state, or of keys.
+    return facts.startsAtOnce || facts.ringLength > 0;
   if (field == &Tiling::unroll)
     return facts.folds;
   return true;
@@ -109,10 +130,12 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
 SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
   if (!facts.stateBytes)
     return {Tiling{.bv = facts.V}};
-  SmallVector<int64_t> chunks{8}, unrolls{1};
+  SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1};
   for (int64_t bc : {16, 32, 64})
     if (bc / 2 < facts.ringLength)
       chunks.push_back(bc);
+  if (isEffective(facts, &Tiling::copy))
+    copies = {0, 1};
   if (facts.folds)
     unrolls = {1, 2, 4};
   SmallVector<Tiling> legal;
@@ -129,7 +152,7 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
       if (!fits)
         continue;
       for (int64_t bc : chunks)
-        for (int64_t copy : {0, 1})
+        for (int64_t copy : copies)
           for (int64_t unroll : unrolls)
             legal.push_back({bv, bc, warps, copy, unroll});
     }
@@ -138,6 +161,34 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
     return sharedBytes(facts, tiling) > int64_t(target.sharedBytesPerBlock);
   });
   return legal;
+}
+
+namespace {
+/// Of the loops that carry a state, on average over launches.
+struct LoopCosts {
+  int64_t registers = 0;
+  double bytes = 0, perThread = 0, latencyNs = 0;
+};
+} // namespace
+
+static LoopCosts predictLoops(const KernelFacts &facts, const Tiling &tiling) {
+  LoopCosts costs;
+  if (!facts.loopSteps)
+    return costs;
+  int64_t rows = tiling.rowsPerLane(facts), threads = tiling.warps * 32;
+  int64_t perLane = facts.paddedK() / facts.lanes, state = rows * perLane;
+  // Half of the steps that there may be; beside other reads only where a ring is full.
+  double steps = facts.loopSteps / 2.0 * (facts.reads ? facts.storeShare : 1);
+  int64_t gates = facts.loopGates ? perLane : 0;
+  // The vectors that are read, the normalised key, and what goes along V.
+  costs.registers = state + (facts.loopReads + 1) * perLane + gates + 5 * rows;
+  double perStep = constant.instructionsPerWarp / 2 + facts.loopReads * (state + rows * 2 * std::log2(facts.lanes)) +
+                   2 * state + 3 * perLane + (facts.loopStores ? state / 4.0 : 0) +
+                   (facts.loopGates ? 30.0 * facts.K / threads : 0);
+  costs.perThread = steps * perStep;
+  costs.bytes = steps * (facts.loopStores ? double(tiling.bv) * facts.K * facts.stateBytes : 0);
+  costs.latencyNs = steps * (constant.dependentLoadNs + (facts.loopGates ? 2 : 0) * constant.barrierNs);
+  return costs;
 }
 
 Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target) {
@@ -169,7 +220,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * (5 * rows * rows / 2 + 2) : 0);
   int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
-  costs.registers = constant.baseRegisters + std::max(reading, state + folding);
+  LoopCosts loops = predictLoops(facts, tiling);
+  costs.registers = constant.baseRegisters + std::max({reading, state + folding, loops.registers});
 
   costs.sharedBytes = sharedBytes(facts, tiling);
   int64_t shared = costs.sharedBytes;
@@ -185,7 +237,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double tile = double(tiling.bv) * facts.K * facts.stateBytes;
   double records = length / 2.0 * 4 *
                    (tiling.bv + facts.K * constant.keyShareFromL2 + facts.gateDim);
-  costs.blockBytes = tile * (1 + facts.storeShare) + records;
+  costs.blockBytes = tile * (1 + facts.storeShare) + records + loops.bytes;
   double gbps = facts.storeShare == 1.0 ? target.inPlaceGBps : target.readGBps;
   double memoryNs = costs.blockBytes / (gbps / target.multiprocessors);
 
@@ -202,12 +254,12 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
                  12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
   }
   double foldPerThread = facts.folds ? length * (state + perLane / 4.0 + 6.0 / tiling.unroll) : 0;
-  perThread += foldPerThread * facts.storeShare;
+  perThread += foldPerThread * facts.storeShare + loops.perThread;
   double issueNs = perThread * tiling.warps / constant.issuePerCycle / target.clockGHz;
 
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
-                     perThread * 2 / target.clockGHz +
+                     perThread * 2 / target.clockGHz + loops.latencyNs +
                      (bulk ? constant.bulkNs : length ? constant.orderedNs : 0);
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +

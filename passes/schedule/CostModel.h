@@ -22,6 +22,11 @@ struct KernelFacts {
   int64_t tokens = 1;       ///< Of a row.
   bool folds = false;       ///< Records are applied to the state.
   double storeShare = 0;    ///< Mean fraction of launches that write it.
+  /// Loops that carry a state: the vectors that meet it in one step, the most steps,
+  /// whether gates run along K, whether every step stores a state.
+  int64_t loopReads = 0, loopSteps = 0;
+  bool loopGates = false, loopStores = false;
+  bool startsAtOnce = false; ///< The state is needed on every path.
 
   static KernelFacts of(replay::KernelOp kernel);
   /// Levels at which the tokens of a window are told apart.

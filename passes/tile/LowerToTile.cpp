@@ -86,42 +86,6 @@ LogicalResult Lowering::lowerWhere(Block &block, function_ref<bool(Operation &)>
   return success();
 }
 
-LogicalResult Lowering::lowerIf(scf::IfOp op) {
-  if (op.getNumResults())
-    return op.emitOpError() << "expected no results";
-  auto branch = scf::IfOp::create(b, values.lookup(op.getCondition()), op.elseBlock() != nullptr);
-  Cache saved = cache;
-  for (auto [from, to] : {std::pair(op.thenBlock(), branch.thenBlock()),
-                          std::pair(op.elseBlock(), branch.elseBlock())}) {
-    if (!from)
-      continue;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(to);
-    for (Operation &inner : from->without_terminator())
-      if (failed(lowerOp(inner)))
-        return failure();
-    cache = saved;
-  }
-  return success();
-}
-
-/// A loop that only stores.
-LogicalResult Lowering::lowerFor(scf::ForOp op) {
-  if (op.getNumResults())
-    return op.emitOpError() << "expected no results";
-  Value low = values.lookup(op.getLowerBound()), high = values.lookup(op.getUpperBound());
-  auto loop = scf::ForOp::create(b, low, high, values.lookup(op.getStep()));
-  values[op.getInductionVar()] = loop.getInductionVar();
-  Cache saved = cache;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  for (Operation &inner : op.getBody()->without_terminator())
-    if (failed(lowerOp(inner)))
-      return failure();
-  cache = saved;
-  return success();
-}
-
 LogicalResult Lowering::lowerOp(Operation &op) {
   b.setLoc(op.getLoc());
   if (isWindowed(op))
@@ -154,6 +118,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](replay::AppendOp op) { return lowerAppend(op); })
       .Case([&](replay::PathMaskOp op) { return lowerPathMask(op); })
       .Case([&](replay::MoveRecordOp op) { return lowerMoveRecord(op); })
+      .Case([&](replay::LoadRecordOp op) { return lowerLoadRecord(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](scf::ForOp op) { return lowerFor(op); })
       // Virtual: formed by the reads and stores that need them.

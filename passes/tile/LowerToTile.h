@@ -64,6 +64,7 @@ struct StateTile {
   Value regs;         // f32
   Value smem, token;
   bool landed = false;
+  int64_t loopDepth = 0; ///< Where it was loaded.
 };
 
 /// What has been loaded of the records of a ring.
@@ -91,7 +92,7 @@ struct Decays {
   Value smem;                    ///< All rows, where gates run along K.
 };
 
-/// The reads and stores that need `state` in registers, through any updates.
+/// The reads, stores and loops that need `state` in registers, through any updates.
 void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
 /// The parents that make scores those of a tree; null of a chain.
 Value parentsOf(Value scores);
@@ -110,11 +111,18 @@ private:
                                  llvm::function_ref<bool(mlir::Operation &)> wanted);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerPlain(mlir::Operation &op);
-  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
-  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerElementwise(mlir::Operation &op);
   void storeZeros();
   void storeOut(replay::StoreOutOp op, int64_t t, Value out);
+
+  // LowerToTileLoop.cpp: branches and loops, single records.
+  struct Cache;
+  mlir::FailureOr<llvm::SmallVector<Value>> lowerCarried(mlir::Operation *op, mlir::ValueRange sources);
+  void defineCarried(mlir::ValueRange sources, mlir::ValueRange lowered);
+  mlir::LogicalResult lowerRegion(mlir::Block &from, mlir::Block &to, Cache &saved);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
+  mlir::LogicalResult lowerLoadRecord(replay::LoadRecordOp op);
 
   // LowerToTileAccess.cpp: the grid, buffers and addresses.
   void openGrid();
@@ -123,6 +131,7 @@ private:
   Value index(int64_t value);
   Value toIndex(Value i64);
   Value toI64(Value index); ///< Slots are i64 already.
+  Value asIndex(Value number);
   Value scalarLoad(llvm::StringRef name, mlir::Type type, Value element);
   /// element = outer * <name>_stride + head * headSize + inner.
   Value offset(llvm::StringRef name, Value outer, Value head, int64_t headSize, Value inner = {});
@@ -206,7 +215,9 @@ private:
   mlir::LogicalResult lowerStoreState(replay::StoreStateOp op);
   Value materialise(Value state);
   Value stateTile(replay::LoadStateOp op);
-  Value stateOffset(Value slot);
+  Value stateOffset(Value slot, Value at = {});
+  Value addressOf(replay::LoadStateOp op);
+  Value loadTile(replay::LoadStateOp op, Value at);
 
   // LowerToTileRing.cpp: the records.
   mlir::LogicalResult lowerLoadRing(replay::LoadRingOp op);
@@ -258,6 +269,7 @@ private:
     llvm::DenseMap<Value, RingTiles> rings;
     llvm::DenseMap<Value, Value> exps;
   } cache;
+  int64_t loopDepth = 0; ///< Loops of the source around what is lowered.
 };
 
 } // namespace replayssm::lower

@@ -27,6 +27,8 @@ Value Lowering::toI64(Value value) {
   return value.getType().isIndex() ? Value(arith::IndexCastOp::create(b, b.getI64Type(), value)) : value;
 }
 
+Value Lowering::asIndex(Value value) { return value.getType().isIndex() ? value : toIndex(value); }
+
 void Lowering::openGrid() {
   // The grid is small: 32-bit divisions.
   auto block = [&](gpu::Dimension dim) {
@@ -177,7 +179,7 @@ LogicalResult Lowering::lowerWindow(replay::WindowOp op) {
 }
 
 Value Lowering::tokenAt(ValueRange window, int64_t t) {
-  Value first = window.empty() ? row : values.lookup(window[0]);
+  Value first = window.empty() ? row : toI64(values.lookup(window[0]));
   return t ? Value(arith::AddIOp::create(b, first, i64(t))) : first;
 }
 
@@ -267,9 +269,13 @@ void Lowering::storeZeros() {
     // Loads of no rows: zeros that come with the layout of the output.
     Value zero = load(arg("out"), i64(0), {1, dims.bv}, op.getIo(), dims.V,
                       layouts.valueRow(1), index(0));
-    int64_t count = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
-    for (int64_t t = 0; t < count; ++t)
-      storeOut(op, t, zero);
+    // Of all tokens of the row, however many the op writes at a time.
+    SmallVector<Value, 2> window;
+    for (auto ofRow : kernel.getBody().getOps<replay::WindowOp>())
+      window.assign({ofRow.getFirst(), ofRow.getLength()});
+    for (int64_t t = 0, count = window.empty() ? 1 : dims.tokens; t < count; ++t)
+      store(zero, arg("out"), offset("out", tokenAt(window, t), head, dims.V, vOffset), dims.V,
+            tokensFrom(window, t));
   });
   kernel.getBody().walk([&](replay::StoreRowOp op) {
     b.setLoc(op.getLoc());
@@ -305,9 +311,12 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
       return failure();
     for (int64_t t = 0; t < count; ++t) {
       Value here = t ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
-      store(broadcast(fetch(rowOf(value, t)), {1, alongV ? dims.bv : width}),
-            arg((name.getValue() + "_ring").str()), here, width, fits ? rowsFrom(fits, t) : Value(),
-            owner);
+      Value tile = broadcast(fetch(rowOf(value, t)), {1, alongV ? dims.bv : width});
+      // Tokens are staged in f32, of which their own dtype is a part.
+      if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())
+        tile = arith::TruncFOp::create(b, tileType({1, alongV ? dims.bv : width}, field.getDtype()), tile);
+      store(tile, arg((name.getValue() + "_ring").str()), here, width,
+            fits ? rowsFrom(fits, t) : Value(), owner);
     }
   }
   return success();

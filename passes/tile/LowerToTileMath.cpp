@@ -52,7 +52,7 @@ Value Lowering::fetch(Value tile) {
   if (!smem)
     return tile;
   // Of a window there are too many to keep.
-  if (dims.tokens > 1)
+  if (dims.tokens > 1 && loopDepth == 0)
     return load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
   // Once per block: in a branch a load is cheaper than registers up to there.
   Value &known = fetched[{tile, b.getInsertionBlock()}];
@@ -129,10 +129,9 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
   SmallVector<int64_t> shape{1, 1};
   for (Value operand : op.getOperands()) {
     Value lowered = values.lookup(operand);
-    if (lowered)
-      lowered = fetch(lowered);
-    else
+    if (!lowered)
       return op.emitOpError() << "expected operands that are tiles or numbers";
+    lowered = operand.getType().isIndex() ? asIndex(lowered) : fetch(lowered);
     operands.push_back(lowered);
     if (isa<RankedTensorType>(lowered.getType()))
       for (auto [n, m] : llvm::zip_equal(shape, shapeOf(lowered)))

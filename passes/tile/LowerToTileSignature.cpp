@@ -160,9 +160,9 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       used[cursor.getName()] = cursor.getName() == "is_flush" ? i8 : i32;
       setCursor = op;
     } else if (auto state = dyn_cast<replay::LoadStateOp>(op)) {
-      used["state"] = stateType(state.getState());
+      used[state.getAt() ? "snapshots" : "state"] = stateType(state.getState());
     } else if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
-      used["state"] = stateType(store.getState());
+      used[store.getAt() ? "snapshots" : "state"] = stateType(store.getState());
     } else if (isa<replay::RingWeightsOp>(op)) {
       useFields({"g"});
     } else if (isa<replay::RingReadOp>(op)) {
@@ -175,6 +175,8 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (isa<replay::MoveRecordOp>(op)) {
       for (replay::FieldAttr field : ring.getFields())
         useFields({field.getName()});
+    } else if (auto record = dyn_cast<replay::LoadRecordOp>(op)) {
+      useFields({record.getName()});
     } else if (auto append = dyn_cast<replay::AppendOp>(op)) {
       for (auto name : append.getFields().getAsRange<StringAttr>())
         useFields({name.getValue()});
@@ -197,7 +199,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       {"accept_len", false}, {"accept_idx", false}, {"parent", false}, {"wp", false}, {"base", false},
       {"is_flush", false}, {"force_flush", false}, {"reset_mask", false}, {"track_step", false},
       {"fold_len", false}, {"track_pos", false}, {"track_idx", false}, {"dst_idx", false},
-      {"state", true}};
+      {"state", true}, {"snapshots", true}};
   if (ring)
     for (replay::FieldAttr field : ring.getFields())
       table.push_back({(field.getName() + "_ring").str(), true});

@@ -5,17 +5,22 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-Value Lowering::stateOffset(Value slot) {
+/// Of the state of a slot, or with `at` of its snapshot behind that token.
+Value Lowering::stateOffset(Value slot, Value at) {
   Value inner = vOffset ? Value(arith::MulIOp::create(b, vOffset, i64(dims.K))) : Value();
-  return offset("state", toI64(slot), head, dims.V * dims.K, inner);
+  if (at) {
+    Value token = arith::MulIOp::create(b, toI64(at), i64(dims.HV * dims.V * dims.K));
+    inner = inner ? Value(arith::AddIOp::create(b, token, inner)) : token;
+  }
+  return offset(at ? "snapshots" : "state", toI64(slot), head, dims.V * dims.K, inner);
 }
 
 void lower::collectConsumers(Value state, SmallVectorImpl<Operation *> &consumers) {
   for (Operation *user : state.getUsers()) {
-    if (isa<replay::ReadOp, replay::StoreStateOp>(user))
+    if (isa<replay::ReadOp, replay::StoreStateOp, scf::YieldOp, scf::ForOp>(user))
       consumers.push_back(user);
     for (Value result : user->getResults())
-      if (isa<replay::StateType>(result.getType()))
+      if (!isa<scf::ForOp>(user) && isa<replay::StateType>(result.getType()))
         collectConsumers(result, consumers);
   }
 }
@@ -28,15 +33,36 @@ LogicalResult Lowering::lowerLoadState(replay::LoadStateOp op) {
     return success();
   StateTile &tile = cache.checkpoints[op.getState()];
   Type element = op.getState().getType().getDtype();
-  Value at = stateOffset(values.lookup(op.getSlot()));
-  if (dims.bulk) {
+  Value at = addressOf(op);
+  // A copy has an mbarrier of its own and is waited for once: not in a loop.
+  if (dims.bulk && !loopDepth && !op.getAt()) {
     tile.smem = alloc(dims.bv, dims.K, element);
     tile.token = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), arg("state"), at,
                                       tile.smem, Value(), IntegerAttr());
   } else {
-    tile.regs = load(arg("state"), at, {dims.bv, dims.K}, element, dims.K, layouts.state());
+    tile.regs = loadTile(op, at);
   }
+  tile.loopDepth = loopDepth;
   return success();
+}
+
+Value Lowering::addressOf(replay::LoadStateOp op) {
+  Value at = op.getAt() ? values.lookup(op.getAt()) : Value();
+  return stateOffset(values.lookup(op.getSlot()), at);
+}
+
+Value Lowering::loadTile(replay::LoadStateOp op, Value at) {
+  return load(arg(op.getAt() ? "snapshots" : "state"), at, {dims.bv, dims.K},
+              op.getState().getType().getDtype(), dims.K, layouts.state());
+}
+
+/// Whether memory holds this state as long as the kernel runs.
+static bool isLasting(replay::LoadStateOp op) {
+  WalkResult walk = op->getParentOfType<replay::KernelOp>().walk([&](replay::StoreStateOp store) {
+    bool sameBuffer = !store.getAt() == !op.getAt();
+    return sameBuffer ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !walk.wasInterrupted();
 }
 
 Value Lowering::stateTile(replay::LoadStateOp op) {
@@ -49,9 +75,11 @@ Value Lowering::stateTile(replay::LoadStateOp op) {
     // Read again where it is needed again: registers are dearer.
     return f32(load(tile.smem, i64(0), {dims.bv, dims.K}, element, dims.K, layouts.state()));
   }
+  // Nor does it stay in registers through a loop that carries another.
+  if (tile.regs && loopDepth > tile.loopDepth && isLasting(op))
+    return f32(loadTile(op, addressOf(op)));
   if (!tile.regs)
-    tile.regs = load(arg("state"), stateOffset(values.lookup(op.getSlot())), {dims.bv, dims.K},
-                     element, dims.K, layouts.state());
+    tile.regs = loadTile(op, addressOf(op));
   return f32(tile.regs);
 }
 
@@ -89,6 +117,7 @@ LogicalResult Lowering::lowerStoreState(replay::StoreStateOp op) {
   Type element = op.getState().getType().getDtype();
   if (!element.isF32())
     state = arith::TruncFOp::create(b, tileType({dims.bv, dims.K}, element), state);
-  store(state, arg("state"), stateOffset(values.lookup(op.getSlot())), dims.K);
+  Value at = op.getAt() ? values.lookup(op.getAt()) : Value();
+  store(state, arg(at ? "snapshots" : "state"), stateOffset(values.lookup(op.getSlot()), at), dims.K);
   return success();
 }

@@ -145,9 +145,10 @@ static LogicalResult verifyConvert(ConvertOp op) {
                           << from << " to " << to << " (replay-lower-converts)";
 }
 
+/// Threads that leave a loop before others would miss its barriers.
 static LogicalResult verifyFor(scf::ForOp op, const Uniformity &uniformity) {
-  for (Value value : {op.getLowerBound(), op.getUpperBound(), op.getStep()})
-    if (failed(verifyUniform(op, "bounds and step", value, uniformity)))
+  for (Value bound : {op.getLowerBound(), op.getUpperBound(), op.getStep()})
+    if (failed(verifyUniform(op, "bounds and step", bound, uniformity)))
       return failure();
   return success();
 }

@@ -19,11 +19,13 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   c.options = options;
   c.rng.seed(options.seed * 0x9e3779b97f4a7c15ull + 1);
   int64_t B = options.rows, GK = spec.gateDim();
-  bool isVerify = spec.phase == Phase::Verify;
+  bool ofSnapshots = spec.phase == Phase::Snapshots, ofInputs = spec.phase == Phase::InputReplay;
+  bool isWindowed = spec.phase == Phase::Verify || ofSnapshots || ofInputs;
   // Windows may say to be a token longer than they can be; three tokens are nobody's.
-  int64_t tokens = isVerify ? B * (spec.T + 1) + 3 : B;
+  int64_t tokens = isWindowed ? B * (spec.T + 1) + 3 : B;
   // With null = lt0 slot 0 is an ordinary slot; with le0 it is nobody's.
-  int64_t stateSlots = B + options.spareSlots, ringSlots = B + options.spareSlots;
+  // Where states are stored to other slots, each row has one of its own.
+  int64_t stateSlots = B + options.spareSlots + (spec.dst ? B : 0), ringSlots = B + options.spareSlots;
 
   auto add = [&](const std::string &name, DType dtype, int64_t width, int64_t slots,
                  int64_t inner, bool gap) {
@@ -50,17 +52,20 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   add("ring_idx", DType::F32, 4, 1, B, false);
   add("wp", DType::F32, 4, 1, ringSlots, false);
   add("force_flush", DType::F32, 1, 1, B, false);
-  if (isVerify) {
+  if (isWindowed) {
     add("query_start_loc", DType::F32, 4, 1, B + 1, false);
     add("accept_len", DType::F32, 4, 1, B, false);
     add("fold_len", DType::F32, 4, 1, B, false);
     add("parent", DType::F32, 4, 1, B * spec.T, false);
     add("accept_idx", DType::F32, 4, 1, B * spec.T, false);
   }
-  if (spec.phase != Phase::Packed) {
-    addFloats("d_ring", DType::F32, ringSlots, spec.HV * spec.L * spec.V, true);
-    addFloats("k_ring", DType::F32, ringSlots, spec.H * spec.L * spec.K, true);
-    addFloats("g_ring", DType::F32, ringSlots, spec.HV * spec.L * GK, true);
+  if (spec.dst)
+    add("dst_idx", DType::F32, 4, 1, B, false);
+  if (ofSnapshots)
+    addFloats("snapshots", spec.state, ringSlots, spec.T * spec.HV * spec.V * spec.K, true);
+  for (const Field &field : c.fields()) {
+    bool isIo = std::string_view(field.name).substr(0, 4) == "raw_";
+    addFloats(field.name, isIo ? spec.io : DType::F32, ringSlots, field.heads * spec.L * field.width, true);
   }
 
   // Slots: a random choice for each row; ring slots are another permutation.
@@ -106,6 +111,8 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     int32_t ring = isNull[row] ? INT32_MAX : ringOf[row];
     std::memcpy(c.arrays["state_idx"].at(0, row), &slot, 4);
     std::memcpy(c.arrays["ring_idx"].at(0, row), &ring, 4);
+    if (spec.dst)
+      c.setInteger("dst_idx", row, isNull[row] ? INT32_MAX : stateOf[B + row]);
   }
   std::memset(c.arrays["wp"].host.data(), 0, c.arrays["wp"].host.size());
 
@@ -197,9 +204,10 @@ double Case::betaInput() {
 }
 
 void Case::poisonRing(int64_t ringSlot) {
-  for (const char *name : {"d_ring", "k_ring", "g_ring"})
-    if (auto it = arrays.find(name); it != arrays.end())
-      std::memset(it->second.at(ringSlot), 0xff, it->second.inner * it->second.width);
+  for (const Field &field : fields()) {
+    Array &array = arrays.at(field.name);
+    std::memset(array.at(ringSlot), 0xff, array.inner * array.width);
+  }
 }
 
 Result<std::vector<uint64_t>> Case::args(const KernelManifest &manifest) const {
@@ -224,6 +232,12 @@ static int32_t readInt(const std::map<std::string, Array> &arrays, const char *n
   return value;
 }
 
+int32_t Case::integer(const char *name, int64_t i) const { return readInt(arrays, name, i); }
+void Case::setInteger(const char *name, int64_t i, int64_t value) {
+  int32_t number = int32_t(value);
+  std::memcpy(arrays.at(name).at(0, i), &number, 4);
+}
+int64_t Case::targetSlot(int64_t row) const { return spec.dst ? integer("dst_idx", row) : stateSlot(row); }
 int64_t Case::stateSlot(int64_t row) const { return readInt(arrays, "state_idx", row); }
 int64_t Case::ringSlot(int64_t row) const { return readInt(arrays, "ring_idx", row); }
 bool Case::live(int64_t row) const {
@@ -253,12 +267,53 @@ reference::Token Case::token(int64_t index, int64_t hv) const {
 }
 
 std::vector<double> Case::state(int64_t row, int64_t hv) const {
-  const Array &state = arrays.at("state");
+  return stateOf("state", stateSlot(row), hv);
+}
+
+std::vector<double> Case::stateOf(const char *buffer, int64_t slot, int64_t hv, int64_t first) const {
+  const Array &state = arrays.at(buffer);
   int64_t n = spec.V * spec.K;
   std::vector<double> values(n);
   for (int64_t i = 0; i < n; ++i)
-    values[i] = toDouble(state.at(stateSlot(row), hv * n + i), spec.state);
+    values[i] = toDouble(state.at(slot, first + hv * n + i), spec.state);
   return values;
+}
+
+std::vector<Case::Field> Case::fields() const {
+  if (spec.phase == Phase::Packed || !spec.hasRing())
+    return {};
+  std::vector<Field> fields;
+  if (spec.storesDelta())
+    fields = {{"d_ring", spec.HV, spec.V}, {"k_ring", spec.H, spec.K}};
+  fields.push_back({"g_ring", spec.HV, spec.gateDim()});
+  if (spec.storesRaw())
+    fields.insert(fields.end(), {{"raw_v_ring", spec.HV, spec.V}, {"raw_k_ring", spec.H, spec.K}, {"beta_ring", spec.HV, 1}});
+  return fields;
+}
+
+KernelSpec Case::rawSpec() const {
+  KernelSpec raw = spec;
+  raw.beta = Beta::Precomputed;
+  raw.betaFactor = 1;
+  return raw;
+}
+
+reference::Token Case::rawToken(int64_t row, int64_t hv, int64_t position, std::vector<double> &gates) const {
+  auto take = [&](const char *name, int64_t head, int64_t n) {
+    const Array &array = arrays.at(name);
+    std::vector<double> values(n);
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = toDouble(array.at(ringSlot(row), (head * spec.L + position) * n + i), array.dtype);
+    return values;
+  };
+  reference::Token token;
+  token.q.assign(spec.K, 0);
+  token.k = take("raw_k_ring", hv / (spec.HV / spec.H), spec.K);
+  token.v = take("raw_v_ring", hv, spec.V);
+  token.b = take("beta_ring", hv, 1)[0];
+  gates = take("g_ring", hv, spec.gateDim());
+  token.a = token.dtBias = std::vector<double>(spec.gateDim(), 0.0);
+  return token;
 }
 
 Case::OwnedRecords Case::records(int64_t row, int64_t hv) const {

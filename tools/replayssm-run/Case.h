@@ -65,6 +65,7 @@ public:
   bool live(int64_t row) const;
   int64_t stateSlot(int64_t row) const;
   int64_t ringSlot(int64_t row) const;
+  int64_t targetSlot(int64_t row) const; ///< Where states are stored.
   int32_t wp(int64_t row) const; ///< As in the host mirror.
   bool forced(int64_t row) const;
 
@@ -72,6 +73,8 @@ public:
   /// of a decode kernel is its row.
   reference::Token token(int64_t token, int64_t hv) const;
   std::vector<double> state(int64_t row, int64_t hv) const;
+  /// Of any slot of `buffer`: of `state`, or from element `first` on of `snapshots`.
+  std::vector<double> stateOf(const char *buffer, int64_t slot, int64_t hv, int64_t first = 0) const;
   /// Packed copies of the valid records of one (row, value head).
   struct OwnedRecords {
     std::vector<float> d, k, g;
@@ -80,6 +83,19 @@ public:
   };
   OwnedRecords records(int64_t row, int64_t hv) const;
   OwnedRecords records(int64_t row, int64_t hv, int64_t count) const;
+
+  /// One field of a record: its ring buffer, for how many heads, and its width.
+  struct Field {
+    const char *name;
+    int64_t heads, width;
+  };
+  std::vector<Field> fields() const; ///< That this set stores.
+  /// Record `position` as the recurrence is run from it again: k, v, beta and the
+  /// stored gates, which are put into `gates`. To be used with rawSpec().
+  reference::Token rawToken(int64_t row, int64_t hv, int64_t position, std::vector<double> &gates) const;
+  KernelSpec rawSpec() const;
+  int32_t integer(const char *name, int64_t i) const;
+  void setInteger(const char *name, int64_t i, int64_t value);
 
   double gateInput();
   double betaInput();

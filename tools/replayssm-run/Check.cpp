@@ -202,8 +202,8 @@ Status Checker::advanceCursors() {
     if (flushed[row] && usesRing)
       c->poisonRing(c->ringSlot(row));
   if (usesRing)
-    for (const char *name : {"d_ring", "k_ring", "g_ring"})
-      RSSM_RETURN_IF_ERROR(c->arrays[name].upload());
+    for (const Case::Field &field : c->fields())
+      RSSM_RETURN_IF_ERROR(c->arrays[field.name].upload());
   return Status::ok();
 }
 

@@ -26,14 +26,14 @@ struct CheckOptions {
 };
 
 struct CheckReport {
-  Metric out, delta, key, gate, state, trajectory, deltaRms, stateRms;
+  Metric out, delta, key, gate, beta, state, trajectory, deltaRms, stateRms;
   int64_t steps = 0, violations = 0;
   std::vector<std::string> firstViolations;
   uint64_t digest = 0xcbf29ce484222325ull; ///< Of all outputs and the final states.
   double launchSeconds = 0;
   KernelResources resources;
   std::vector<const Metric *> metrics() const {
-    return {&out, &delta, &key, &gate, &state, &trajectory, &deltaRms, &stateRms};
+    return {&out, &delta, &key, &gate, &beta, &state, &trajectory, &deltaRms, &stateRms};
   }
 };
 

@@ -118,6 +118,7 @@ static Result<VerifyKernels> jitVerifySet(Device &device, Kernel verify, const K
   other.phase = Phase::Replay;
   other.flushAt = FlushAt::Decode;
   other.window = Window::Chain;
+  other.fold = Fold::Records;
   auto decode = jitSpec(device, other);
   if (!decode)
     return decode.status();
@@ -217,8 +218,10 @@ int run::runCheck(const Options &options) {
       check.nullRate = options.nullRate;
       check.flushRate = options.flushRate;
       check.gates = options.gates;
-      auto result = set ? checkVerify(*device, *set, *spec, check)
-                        : checkKernel(*device, kernel, cursors ? &*cursors : nullptr, *spec, check);
+      bool isRecurrent = spec->phase == Phase::Snapshots || spec->phase == Phase::InputReplay;
+      auto result = set           ? checkVerify(*device, *set, *spec, check)
+                    : isRecurrent ? checkRecurrent(*device, kernel, *spec, check)
+                                  : checkKernel(*device, kernel, cursors ? &*cursors : nullptr, *spec, check);
       if (!result)
         return report(result.status());
       bool ok = result->violations == 0;
@@ -238,7 +241,7 @@ int run::runCheck(const Options &options) {
   }
   if (passed + failed == 0)
     return report(Status(StatusCode::InvalidArgument,
-                         "expected a packed, replay or verify kernel but got cursors and folds only: they are "
+                         "expected a kernel with outputs or inputs but got cursors and folds only: they are "
                          "checked with the kernel that they serve"));
   json += "\n]}\n";
   if (!options.jsonPath.empty())

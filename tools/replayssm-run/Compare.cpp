@@ -55,27 +55,20 @@ void run::allow(const Case &from, Case &to, const char *name, int64_t slot, int6
 }
 
 void run::allowRecord(const Case &from, Case &to, int64_t ringSlot, int64_t position) {
-  const KernelSpec &spec = from.spec;
-  int64_t L = spec.L, GK = spec.gateDim();
-  for (int64_t hv = 0; hv < spec.HV; ++hv) {
-    allow(from, to, "d_ring", ringSlot, (hv * L + position) * spec.V, spec.V);
-    allow(from, to, "g_ring", ringSlot, (hv * L + position) * GK, GK);
-  }
-  for (int64_t h = 0; h < spec.H; ++h)
-    allow(from, to, "k_ring", ringSlot, (h * L + position) * spec.K, spec.K);
+  for (const Case::Field &field : from.fields())
+    for (int64_t head = 0; head < field.heads; ++head)
+      allow(from, to, field.name, ringSlot, (head * from.spec.L + position) * field.width, field.width);
 }
 
 void run::moveRecord(Case &c, int64_t ringSlot, int64_t from, int64_t to) {
-  auto move = [&](const char *name, int64_t heads, int64_t n) {
-    Array &array = c.arrays.at(name);
-    for (int64_t head = 0; head < heads; ++head) {
+  for (const Case::Field &field : c.fields()) {
+    Array &array = c.arrays.at(field.name);
+    int64_t n = field.width;
+    for (int64_t head = 0; head < field.heads; ++head) {
       int64_t first = head * c.spec.L * n;
       std::memmove(array.at(ringSlot, first + to * n), array.at(ringSlot, first + from * n), n * array.width);
     }
-  };
-  move("d_ring", c.spec.HV, c.spec.V);
-  move("k_ring", c.spec.H, c.spec.K);
-  move("g_ring", c.spec.HV, c.spec.gateDim());
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,6 +87,7 @@ Recorder::Recorder(const KernelSpec &spec)
   report.delta.name = "d";
   report.key.name = "k";
   report.gate.name = "g";
+  report.beta.name = "beta";
   report.state.name = "state";
   report.trajectory.name = "state trajectory";
   report.deltaRms.name = "d rms";
@@ -188,6 +182,25 @@ double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int6
            spec.gate == Gate::Precomputed ? 0.0 : 4.0, where);
   }
   return error;
+}
+
+void Recorder::compareRaw(const Case &c, int64_t ringSlot, int64_t hv, int64_t position,
+                          const reference::Token &token, const std::string &where) {
+  auto compare = [&](const char *name, int64_t head, const std::vector<double> &expected) {
+    const Array &array = c.arrays.at(name);
+    int64_t n = expected.size();
+    for (int64_t i = 0; i < n; ++i)
+      if (toDouble(array.at(ringSlot, (head * spec.L + position) * n + i), array.dtype) != expected[i])
+        return fail(where + ": expected '" + name + "' to hold the input " + format(expected[i]) +
+                    " at element " + std::to_string(i));
+  };
+  compare("raw_v_ring", hv, token.v);
+  compare("raw_k_ring", hv / (spec.HV / spec.H), token.k);
+  double expected = reference::beta(spec, token.b);
+  double got = toDouble(c.arrays.at("beta_ring").at(ringSlot, hv * spec.L + position), DType::F32);
+  // What is given, or was rounded to 16 bits, has no error of its own.
+  bool isExact = spec.beta == Beta::Precomputed || (spec.beta == Beta::SigmoidIO && spec.io != DType::F32);
+  record(report.beta, std::fabs(got - expected) / ulp(DType::F32, expected), isExact ? 0.0 : 4.0, where);
 }
 
 double Recorder::compareState(const std::vector<double> &got, const std::vector<double> &expected,

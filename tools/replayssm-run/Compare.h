@@ -73,6 +73,9 @@ public:
   double compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int64_t position,
                        const reference::Step &expected, const reference::Token &token,
                        std::vector<double> &gates, const std::string &where);
+  /// The raw inputs of the record at `position`: those of the token, and its beta.
+  void compareRaw(const Case &c, int64_t ringSlot, int64_t hv, int64_t position,
+                  const reference::Token &token, const std::string &where);
   /// A stored state against the oracle's; `slack` is what gates that no ring
   /// stored may add. Returns the relative error (f32 states).
   double compareState(const std::vector<double> &got, const std::vector<double> &expected,

@@ -33,11 +33,14 @@ private:
   Status compareOtherWindows();
   Status compareDecode();
   void compareKept(const Windows &then, const Case &result, const Windows &now,
-                   const std::vector<std::vector<int64_t>> &kept, const char *what);
+                   const std::vector<std::vector<int64_t>> &kept, const std::vector<Case::Field> &fields,
+                   const char *what);
   Status compact();
   Status advance();
   Status fold();
   void compareFold(int64_t row, int64_t hv);
+  std::vector<double> folded(const Case &from, int64_t row, int64_t hv, std::vector<double> state,
+                             int64_t first, int64_t end) const;
 
   Status launch(Kernel &kernel);
   Status upload();
@@ -112,11 +115,8 @@ void VerifyChecker::growRings(double rate) {
     int64_t to = std::uniform_int_distribution<int64_t>(low, high)(c.rng);
     growRing(c, row, to);
     for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv) {
-      Case::OwnedRecords all = c.records(row, hv, to);
-      reference::Records added{all.d.data() + from * spec.V, all.k.data() + from * spec.K,
-                               all.g.data() + from * spec.gateDim(), to - from};
       std::vector<double> &state = trajectory[row * spec.HV + hv];
-      state = reference::materialise(spec, std::move(state), added);
+      state = folded(c, row, hv, std::move(state), from, to);
     }
   }
 }
@@ -192,12 +192,15 @@ void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
     if (wp + int64_t(s) < spec.L)
       deltaRms[index].add(rec.compareRecord(c, c.ringSlot(row), hv, wp + s, steps[s], tokens[s],
                                             gates[index][s], where));
+    if (wp + int64_t(s) < spec.L && spec.storesRaw())
+      rec.compareRaw(c, c.ringSlot(row), hv, wp + s, tokens[s], where);
   }
 }
 
 /// The tokens that both windows have kept have the same outputs and records.
 void VerifyChecker::compareKept(const Windows &then, const Case &result, const Windows &now,
-                                const std::vector<std::vector<int64_t>> &kept, const char *what) {
+                                const std::vector<std::vector<int64_t>> &kept,
+                                const std::vector<Case::Field> &fields, const char *what) {
   for (int64_t row = 0; row < options.rows; ++row) {
     if (!c.live(row))
       continue;
@@ -208,16 +211,15 @@ void VerifyChecker::compareKept(const Windows &then, const Case &result, const W
         rec.fail(where + ": expected the bits of its output to be those " + what);
       if (c.wp(row) + s >= spec.L)
         continue;
-      auto compare = [&](const char *name, int64_t heads, int64_t n) {
-        for (int64_t head = 0; head < heads; ++head) {
-          int64_t slot = c.ringSlot(row), at = (head * spec.L + c.wp(row) + s) * n;
-          if (std::memcmp(c.arrays.at(name).at(slot, at), result.arrays.at(name).at(slot, at), n * 4))
-            return rec.fail(where + ": expected the bits of '" + name + "' to be those " + what);
+      for (const Case::Field &field : fields)
+        for (int64_t head = 0; head < field.heads; ++head) {
+          const Array &array = c.arrays.at(field.name);
+          int64_t slot = c.ringSlot(row), at = (head * spec.L + c.wp(row) + s) * field.width;
+          if (std::memcmp(array.at(slot, at), result.arrays.at(field.name).at(slot, at), field.width * array.width)) {
+            rec.fail(where + ": expected the bits of '" + field.name + "' to be those " + what);
+            break;
+          }
         }
-      };
-      compare("d_ring", spec.HV, spec.V);
-      compare("k_ring", spec.H, spec.K);
-      compare("g_ring", spec.HV, spec.gateDim());
     }
   }
 }
@@ -237,7 +239,7 @@ Status VerifyChecker::compareOtherWindows() {
   poisonRings([&](int64_t row) { return c.wp(row); });
   windows.regrow(kept, lengths, /*firstToken=*/1);
   RSSM_RETURN_IF_ERROR(launch(kernels.verify));
-  compareKept(then, result, windows, kept, "of the same token in another window");
+  compareKept(then, result, windows, kept, c.fields(), "of the same token in another window");
   windows.assign(then);
   restore(result);
   return Status::ok();
@@ -258,7 +260,9 @@ Status VerifyChecker::compareDecode() {
   windows.regrow(kept, ones, /*firstToken=*/0);
   std::fill(c.arrays["force_flush"].host.begin(), c.arrays["force_flush"].host.end(), uint8_t(0));
   RSSM_RETURN_IF_ERROR(launch(*kernels.decode));
-  compareKept(then, result, windows, kept, "of replay decode");
+  std::vector<Case::Field> fields = c.fields();
+  fields.resize(3); // Decode stores d, k and g alone.
+  compareKept(then, result, windows, kept, fields, "of replay decode");
   windows.assign(then);
   restore(result);
   return Status::ok();
@@ -337,12 +341,30 @@ Status VerifyChecker::fold() {
   return Status::ok();
 }
 
+/// `state` with the records first .. end-1 of `from`: applied, or the recurrence run
+/// again from the inputs that they hold.
+std::vector<double> VerifyChecker::folded(const Case &from, int64_t row, int64_t hv, std::vector<double> state,
+                                          int64_t first, int64_t end) const {
+  if (spec.fold == Fold::Records) {
+    Case::OwnedRecords all = from.records(row, hv, end);
+    return reference::materialise(spec, std::move(state),
+                                  {all.d.data() + first * spec.V, all.k.data() + first * spec.K,
+                                   all.g.data() + first * spec.gateDim(), end - first});
+  }
+  KernelSpec raw = from.rawSpec();
+  for (int64_t j = first; j < end; ++j) {
+    std::vector<double> stored;
+    reference::Token token = from.rawToken(row, hv, j, stored);
+    reference::advance(spec, state, reference::step(raw, state, {}, token, &stored));
+  }
+  return state;
+}
+
 void VerifyChecker::compareFold(int64_t row, int64_t hv) {
   int64_t index = row * spec.HV + hv;
   std::vector<double> got = c.state(row, hv);
   std::vector<double> expected =
-      reference::materialise(spec, before.state(row, hv),
-                             before.records(row, hv, integer("fold_len", row)).view());
+      folded(before, row, hv, before.state(row, hv), 0, integer("fold_len", row));
   double error = rec.compareState(got, expected, 0, place(row, hv));
   if (spec.state != DType::F32)
     return;

@@ -1,4 +1,4 @@
-//===- Verify.h - Verify, cursors and fold against the oracle ---*- C++ -*-===//
+//===- Verify.h - Kernels of windows against the oracle ---------*- C++ -*-===//
 #pragma once
 
 #include "tools/replayssm-run/Compare.h"
@@ -19,6 +19,10 @@ struct VerifyKernels {
 /// Life cycles verify -> cursors -> fold over ragged windows and random accepts.
 Result<CheckReport> checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
                                 const CheckOptions &options);
+
+/// Snapshots behind every token of a window, or the accepted ones run again.
+Result<CheckReport> checkRecurrent(Device &device, Kernel &kernel, const KernelSpec &spec,
+                                   const CheckOptions &options);
 
 /// One batch of windows on the buffers of a case: where each row's tokens are,
 /// how many there are, and how many will be accepted.

@@ -43,15 +43,16 @@ void Windows::fill() {
     growTree(i, {});
     choosePath(i);
     // Of a tree no more can be accepted than a path has.
-    int64_t n = row.path.size(), room = c.live(i) ? L - c.wp(i) : n;
+    bool hasRing = c.spec.hasRing();
+    int64_t n = row.path.size(), room = hasRing && c.live(i) ? L - c.wp(i) : n;
     double kind = uniform(c.rng);
     bool isAll = n == length(i);
     row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll ? 5 : 0) : kind < 0.68 ? -3 : below(n);
     // On either side of where the next window still fits.
-    if (int64_t edge = room - T + below(1); uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
+    if (int64_t edge = room - T + below(1); hasRing && uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
       row.accepted = edge;
     // Records that a stale cursor left no room for were never kept.
-    while (row.accepted > 0 && n > 0 && row.path[std::min(row.accepted, n) - 1] >= room)
+    while (hasRing && row.accepted > 0 && n > 0 && row.path[std::min(row.accepted, n) - 1] >= room)
       row.accepted = std::min(row.accepted, n) - 1;
     int32_t accepted = int32_t(row.accepted);
     std::memcpy(c.arrays["accept_len"].at(0, i), &accepted, 4);
@@ -176,13 +177,12 @@ void Windows::writeTree(int64_t row) {
 
 void run::poisonRecords(Case &c, int64_t ringSlot, int64_t first) {
   int64_t L = c.spec.L;
-  auto poison = [&](const char *name, int64_t heads, int64_t n) {
-    for (int64_t head = 0; head < heads && first < L; ++head)
-      std::memset(c.arrays[name].at(ringSlot, (head * L + first) * n), 0xff, (L - first) * n * 4);
-  };
-  poison("d_ring", c.spec.HV, c.spec.V);
-  poison("k_ring", c.spec.H, c.spec.K);
-  poison("g_ring", c.spec.HV, c.spec.gateDim());
+  for (const Case::Field &field : c.fields()) {
+    Array &array = c.arrays[field.name];
+    for (int64_t head = 0; head < field.heads && first < L; ++head)
+      std::memset(array.at(ringSlot, (head * L + first) * field.width), 0xff,
+                  (L - first) * field.width * array.width);
+  }
 }
 
 void run::growRing(Case &c, int64_t row, int64_t wp) {
@@ -191,19 +191,26 @@ void run::growRing(Case &c, int64_t row, int64_t wp) {
   std::normal_distribution<double> normal(0, 1);
   std::uniform_real_distribution<double> uniform(0, 1);
   auto put = [&](const char *name, int64_t index, double value) {
-    fromDouble(c.arrays[name].at(slot, index), DType::F32, value);
+    fromDouble(c.arrays[name].at(slot, index), c.arrays[name].dtype, value);
   };
   for (int64_t j = c.wp(row); j < wp; ++j) {
     for (int64_t hv = 0; hv < spec.HV; ++hv) {
       for (int64_t v = 0; v < spec.V; ++v)
         put("d_ring", (hv * L + j) * spec.V + v, 0.3 * normal(c.rng));
+      for (int64_t v = 0; v < spec.V && spec.storesRaw(); ++v)
+        put("raw_v_ring", (hv * L + j) * spec.V + v, normal(c.rng));
+      if (spec.storesRaw())
+        put("beta_ring", hv * L + j, uniform(c.rng) * spec.betaFactor);
       for (int64_t i = 0; i < GK; ++i)
         put("g_ring", (hv * L + j) * GK + i,
             uniform(c.rng) < 0.02 ? -1000 : -0.3 * std::fabs(normal(c.rng)));
     }
-    for (int64_t i = 0; i < spec.H * spec.K; ++i)
-      put("k_ring", (i / spec.K * L + j) * spec.K + i % spec.K,
-          normal(c.rng) / std::sqrt(double(spec.K)));
+    for (int64_t i = 0; i < spec.H * spec.K; ++i) {
+      int64_t at = (i / spec.K * L + j) * spec.K + i % spec.K;
+      put("k_ring", at, normal(c.rng) / std::sqrt(double(spec.K)));
+      if (spec.storesRaw())
+        put("raw_k_ring", at, 3 * normal(c.rng));
+    }
   }
   int32_t cursor = int32_t(wp);
   std::memcpy(c.arrays["wp"].at(0, slot), &cursor, 4);

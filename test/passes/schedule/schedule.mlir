@@ -58,3 +58,27 @@ replay.kernel @given shape <H = 2, HV = 4, K = 32, V = 48> null lt0 kred <lanes 
   replay.store_out %y as bf16 : tensor<1x48xf32>
 }
 
+
+// A loop carries the state: it is in registers, at most 64 of a thread. Where it is
+// needed on some paths only, no copy starts early.
+// CHECK-LABEL: replay.kernel @carried
+// CHECK-SAME: bc = 8, {{.*}}copy = direct, unroll = 1>
+// FORCED-LABEL: replay.kernel @carried
+// FORCED-SAME: tiling <bv = 16, bc = 8, warps = 1, copy = direct, unroll = 1>
+replay.kernel @carried shape <H = 2, HV = 4, K = 128, V = 128> null lt0 window 4 kred <lanes = 8, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %n = replay.load_row "accept_len"
+  %S = replay.load_state %slot : <128, 128, f32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %any = arith.cmpi sgt, %n, %c0 : index
+  scf.if %any {
+    %R = scf.for %t = %c0 to %n step %c1 iter_args(%s = %S) -> (!replay.state<128, 128, f32>) {
+      %k = replay.load_token "k" window(%t, %c1) : tensor<1x128xf32>
+      %y = replay.read %s, %k : (!replay.state<128, 128, f32>, tensor<1x128xf32>) -> tensor<1x128xf32>
+      %s1 = replay.rank1 %s, %y, %k : <128, 128, f32>, tensor<1x128xf32>, tensor<1x128xf32>
+      scf.yield %s1 : !replay.state<128, 128, f32>
+    }
+    replay.store_state %R, %slot : <128, 128, f32>
+  }
+}

@@ -222,3 +222,34 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What each iteration of a loop of unknown length exchanges: one barrier behind the
+// loads of the iteration before, one between the threads of this one.
+// CHECK-LABEL: gpu.func @unknown_trips
+gpu.module @m {
+  gpu.func @unknown_trips(%p: !llvm.ptr<1>, %n: index) kernel {
+    // CHECK: scf.for
+    // CHECK: tile.barrier
+    // CHECK-NEXT: tile.store
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.load
+    // CHECK: scf.yield
+    // CHECK: }
+    // CHECK-NEXT: tile.barrier
+    // CHECK-NEXT: tile.store
+    %o = arith.constant 0 : i64
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = tile.load %p[%o] strides [8, 1] : !llvm.ptr<1> -> tensor<1x8xf32>
+    %s = tile.alloc at 128 : !tile.smem<1, 8, f32>
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> tensor<1x8xf32> {
+      tile.store %acc, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+      %y = tile.load %s[%o] strides [8, 1] : !tile.smem<1, 8, f32> -> tensor<1x8xf32>
+      scf.yield %y : tensor<1x8xf32>
+    }
+    tile.store %sum, %s[%o] strides [8, 1] : tensor<1x8xf32>, !tile.smem<1, 8, f32>
+    gpu.return
+  }
+}

@@ -117,8 +117,8 @@ replay.kernel @results shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring
   %slot, %ring, %live = replay.row
   %wp, %flush = replay.cursor %ring wrap(4)
   %v = replay.load_token "v" : tensor<1x32xf32>
-  // expected-error @below {{expected no results}}
   %r = scf.if %flush -> tensor<1x32xf32> {
+    // expected-error @below {{expected states, integers and indices to be carried but got 'tensor<1x32xf32>'}}
     scf.yield %v : tensor<1x32xf32>
   } else {
     scf.yield %v : tensor<1x32xf32>

@@ -10,7 +10,6 @@ gpu.module @m {
   gpu.func @uniform(%p: !llvm.ptr<1>, %o: i64, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
     %zero = arith.constant 0 : i32
     %row = gpu.block_id y
     %row64 = arith.index_cast %row : index to i64
@@ -22,7 +21,9 @@ gpu.module @m {
     } else {
       scf.yield %zero : i32
     }
-    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %last) -> i32 {
+    // So may the trip count of a loop.
+    %trips = arith.index_cast %last : i32 to index
+    %sum = scf.for %i = %c0 to %trips step %c1 iter_args(%acc = %last) -> i32 {
       %next = arith.addi %acc, %slot : i32
       scf.yield %next : i32
     }
