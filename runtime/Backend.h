@@ -24,7 +24,7 @@ public:
 };
 
 /// Callers have checked sizes, ranges and arguments (Runtime.cpp): a backend
-/// only meets launches of >= 1 row and copies inside one buffer.
+/// only meets launches of >= 1 row and layer, and copies inside one buffer.
 class Backend {
 public:
   virtual ~Backend() = default;
@@ -43,7 +43,8 @@ public:
   virtual Result<std::unique_ptr<KernelImpl>> loadKernel(std::string_view code,
                                                          const KernelManifest &manifest) = 0;
   virtual Result<KernelResources> resources(KernelImpl &kernel) = 0;
-  virtual Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows) = 0;
+  virtual Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows,
+                        uint32_t layers) = 0;
   virtual Status synchronize() = 0;
 
   virtual Status beginCapture() = 0;

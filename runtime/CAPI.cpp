@@ -133,10 +133,14 @@ rssm_status *rssm_kernel_get_resources(const rssm_kernel *kernel,
 }
 rssm_status *rssm_kernel_launch(rssm_kernel *kernel, const uint64_t *args, size_t num_args,
                                 uint32_t rows) {
+  return rssm_kernel_launch_layers(kernel, args, num_args, rows, /*layers=*/1);
+}
+rssm_status *rssm_kernel_launch_layers(rssm_kernel *kernel, const uint64_t *args, size_t num_args,
+                                       uint32_t rows, uint32_t layers) {
   if (num_args && !args)
     return wrap(Status(StatusCode::InvalidArgument, "expected an array of arguments but got null"));
   kernel->args.assign(args, args + num_args);
-  return wrap(kernel->kernel.launch(kernel->args, rows));
+  return wrap(kernel->kernel.launch(kernel->args, rows, layers));
 }
 
 rssm_status *rssm_device_begin_capture(rssm_device *device) {

@@ -9,7 +9,7 @@ using namespace replayssm::rt;
 
 namespace {
 
-constexpr std::string_view strideSuffix = "_stride";
+constexpr std::string_view strideSuffix = "_stride", layerStrideSuffix = "_layer_stride";
 
 Status invalid(std::string message) {
   return {StatusCode::InvalidArgument, std::move(message)};
@@ -31,19 +31,29 @@ bool isWide(std::string_view buffer) {
   return false;
 }
 
-/// The pointer that a stride belongs to; null if there is none.
+bool isLayerStride(const KernelArg &arg) {
+  return arg.kind == KernelArg::Kind::Stride && std::string_view(arg.name).ends_with(layerStrideSuffix);
+}
+
+/// The buffer that a stride belongs to; null if there is none.
 const KernelArg *strideOwner(const KernelManifest &manifest, const KernelArg &stride) {
   std::string_view name = stride.name;
   if (!name.ends_with(strideSuffix))
     return nullptr;
-  name.remove_suffix(strideSuffix.size());
+  name.remove_suffix((isLayerStride(stride) ? layerStrideSuffix : strideSuffix).size());
   for (const KernelArg &arg : manifest.args)
-    if (arg.kind == KernelArg::Kind::Pointer && arg.name == name)
+    if (arg.kind != KernelArg::Kind::Stride && arg.name == name)
       return &arg;
   return nullptr;
 }
 
 } // namespace
+
+bool KernelManifest::isLayered() const {
+  return std::any_of(args.begin(), args.end(), [](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Table || isLayerStride(arg);
+  });
+}
 
 uint64_t rt::dtypeBytes(std::string_view dtype) {
   if (dtype == "i8")
@@ -61,11 +71,13 @@ std::vector<ArgRule> rt::argRules(const KernelManifest &manifest) {
   std::vector<ArgRule> rules;
   rules.reserve(manifest.args.size());
   for (const KernelArg &arg : manifest.args) {
-    bool pointer = arg.kind == KernelArg::Kind::Pointer;
+    bool pointer = arg.kind != KernelArg::Kind::Stride;
     const KernelArg *buffer = pointer ? &arg : strideOwner(manifest, arg);
     ArgRule rule;
     rule.nullable = !pointer;
-    if (buffer) {
+    if (arg.kind == KernelArg::Kind::Table) {
+      rule.align = sizeof(uint64_t);
+    } else if (buffer) {
       uint64_t elementBytes = std::max<uint64_t>(dtypeBytes(buffer->dtype), 1);
       rule.scale = pointer ? 1 : elementBytes;
       rule.align = isWide(buffer->name) ? 16 : elementBytes;
@@ -110,7 +122,7 @@ Status rt::checkManifest(const KernelManifest &manifest) {
 }
 
 Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
-                       const std::vector<uint64_t> &args, uint32_t rows) {
+                       const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers) {
   auto where = [&] { return "launch of '" + manifest.name + "': "; };
   if (args.size() != rules.size())
     return invalid(where() + "expected " + std::to_string(rules.size()) +
@@ -118,7 +130,13 @@ Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule
   if (rows > maxRows)
     return invalid(where() + "expected at most " + std::to_string(maxRows) + " rows but got " +
                    std::to_string(rows));
-  if (rows == 0)
+  if (layers > maxLayers)
+    return invalid(where() + "expected at most " + std::to_string(maxLayers) + " layers but got " +
+                   std::to_string(layers));
+  if (layers > 1 && !manifest.isLayered())
+    return invalid(where() + "expected 1 layer but got " + std::to_string(layers) +
+                   "; a kernel of many layers is compiled with layers=stride or layers=table");
+  if (rows == 0 || layers == 0)
     return Status::ok();
   for (size_t i = 0; i < args.size(); ++i) {
     const ArgRule &rule = rules[i];
@@ -128,7 +146,7 @@ Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule
                      "' but got null");
     if ((args[i] * rule.scale) % rule.align == 0)
       continue;
-    if (arg.kind == KernelArg::Kind::Pointer)
+    if (arg.kind != KernelArg::Kind::Stride)
       return invalid(where() + "expected argument '" + arg.name + "' to be a multiple of " +
                      std::to_string(rule.align) + " bytes but got " + hex(args[i]));
     return invalid(where() + "expected argument '" + arg.name + "' to be a multiple of " +

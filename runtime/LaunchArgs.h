@@ -12,6 +12,8 @@ namespace replayssm::rt {
 
 /// Grid y, the launched rows, is 16 bits wide on every chip.
 constexpr uint32_t maxRows = 65535;
+/// Grid z, the layers of one launch, too.
+constexpr uint32_t maxLayers = 65535;
 /// Threads of one block.
 constexpr uint32_t maxThreads = 1024;
 
@@ -29,8 +31,8 @@ std::vector<ArgRule> argRules(const KernelManifest &manifest);
 
 /// Is `manifest` one that a device can launch by?
 Status checkManifest(const KernelManifest &manifest);
-/// `args` and `rows` of one launch.
+/// `args`, `rows` and `layers` of one launch.
 Status checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
-                   const std::vector<uint64_t> &args, uint32_t rows);
+                   const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers);
 
 } // namespace replayssm::rt

@@ -36,7 +36,7 @@ static std::string quote(std::string_view text) {
 }
 
 static const char *kindName(KernelArg::Kind kind) {
-  return kind == KernelArg::Kind::Pointer ? "pointer" : "stride";
+  return kind == KernelArg::Kind::Pointer ? "pointer" : kind == KernelArg::Kind::Stride ? "stride" : "table";
 }
 
 /// `[]`, or one item a line.
@@ -318,9 +318,11 @@ Result<KernelManifest> replayssm::manifestFromJson(std::string_view json) {
       size_t at = reader.mark();
       if (!reader.string(text))
         return false;
-      arg.kind = text == "stride" ? KernelArg::Kind::Stride : KernelArg::Kind::Pointer;
+      arg.kind = text == "stride"  ? KernelArg::Kind::Stride
+                 : text == "table" ? KernelArg::Kind::Table
+                                   : KernelArg::Kind::Pointer;
       return text == kindName(arg.kind) ||
-             reader.failAt(at, "expected kind 'pointer' or 'stride' but got '" + text + "'");
+             reader.failAt(at, "expected kind 'pointer', 'stride' or 'table' but got '" + text + "'");
     };
     return reader.object({{"name", [&] { return reader.string(arg.name); }},
                           {"kind", kind},

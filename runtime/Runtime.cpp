@@ -160,11 +160,11 @@ Result<KernelResources> Kernel::resources() const {
   return backend_->resources(*impl_);
 }
 
-Status Kernel::launch(const std::vector<uint64_t> &args, uint32_t rows) {
+Status Kernel::launch(const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers) {
   if (!impl_)
     return invalid("expected a kernel but got one that was moved from");
-  RSSM_RETURN_IF_ERROR(rt::checkLaunch(impl_->manifest, impl_->argRules, args, rows));
-  return rows ? backend_->launch(*impl_, args.data(), rows) : Status::ok();
+  RSSM_RETURN_IF_ERROR(rt::checkLaunch(impl_->manifest, impl_->argRules, args, rows, layers));
+  return rows && layers ? backend_->launch(*impl_, args.data(), rows, layers) : Status::ok();
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,6 +79,9 @@ RSSM_C_API rssm_status *rssm_kernel_get_resources(const rssm_kernel *kernel,
 /* `args[i]` is the eight-byte value of argument i of the manifest. */
 RSSM_C_API rssm_status *rssm_kernel_launch(rssm_kernel *kernel, const uint64_t *args,
                                            size_t num_args, uint32_t rows);
+/* One launch for `layers` layers: of a kernel compiled with layers=stride or layers=table. */
+RSSM_C_API rssm_status *rssm_kernel_launch_layers(rssm_kernel *kernel, const uint64_t *args,
+                                                  size_t num_args, uint32_t rows, uint32_t layers);
 
 RSSM_C_API rssm_status *rssm_device_begin_capture(rssm_device *device);
 RSSM_C_API rssm_status *rssm_device_end_capture(rssm_device *device, rssm_graph **graph);

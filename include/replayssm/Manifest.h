@@ -19,6 +19,7 @@ struct KernelArg {
   enum class Kind {
     Pointer, ///< Device address of `dtype` elements.
     Stride,  ///< int64, in elements of the buffer that it belongs to.
+    Table,   ///< Device address of a device address per layer, of `dtype` elements each.
   };
   std::string name;  ///< "state", "k_ring", "state_stride", ...
   Kind kind = Kind::Pointer;
@@ -30,16 +31,20 @@ struct KernelManifest {
   std::string name;          ///< Symbol in the module.
   std::string spec;          ///< Canonical KernelSpec, empty for a kernel without one.
   uint32_t threads = 0;      ///< Block size (x).
-  uint32_t blocksPerRow = 0; ///< Grid x; grid y = launched rows.
+  uint32_t blocksPerRow = 0; ///< Grid x; grid y = launched rows, z = layers.
   uint32_t sharedBytes = 0;  ///< Dynamic shared memory per block.
   std::vector<KernelArg> args;
   /// Text of each access and call site ("tile.load at file:line:col"), by id.
   std::vector<std::string> sites;
   bool operator==(const KernelManifest &) const = default;
+
+  /// One launch serves many layers: some buffers have a table of their addresses,
+  /// or a stride per layer.
+  RSSM_API bool isLayered() const;
 };
 
 /// One object with the keys abi (RSSM_ABI_VERSION), name, spec, threads,
-/// blocks_per_row, shared_bytes, args (objects of name, kind = pointer | stride,
+/// blocks_per_row, shared_bytes, args (objects of name, kind = pointer | stride | table,
 /// dtype) and sites.
 RSSM_API std::string toJson(const KernelManifest &manifest);
 /// Strict: each key once, no other keys (InvalidArgument, with line and column);

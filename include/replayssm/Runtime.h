@@ -112,8 +112,9 @@ public:
   const KernelManifest &manifest() const;
   Result<KernelResources> resources() const;
   /// `args[i]` is the 8-byte value of manifest().args[i]; `rows` >= 0 (0 = nothing).
+  /// `layers` is 1 but for a kernel compiled for many layers (manifest().isLayered()).
   /// Asynchronous on the GPU; the host device returns when the launch is done.
-  Status launch(const std::vector<uint64_t> &args, uint32_t rows);
+  Status launch(const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers = 1);
 
 private:
   std::shared_ptr<rt::Backend> backend_;

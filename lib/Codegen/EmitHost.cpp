@@ -134,6 +134,7 @@ bool Retarget::lowerIntrinsic(IntrinsicInst *call) {
     case Intrinsic::nvvm_read_ptx_sreg_tid_y: return {{"rssm_host_sreg", RSSM_SREG_TID_Y}};
     case Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return {{"rssm_host_sreg", RSSM_SREG_CTAID_X}};
     case Intrinsic::nvvm_read_ptx_sreg_ctaid_y: return {{"rssm_host_sreg", RSSM_SREG_CTAID_Y}};
+    case Intrinsic::nvvm_read_ptx_sreg_ctaid_z: return {{"rssm_host_sreg", RSSM_SREG_CTAID_Z}};
     case Intrinsic::nvvm_read_ptx_sreg_nctaid_x: return {{"rssm_host_sreg", RSSM_SREG_NCTAID_X}};
     case Intrinsic::nvvm_read_ptx_sreg_nctaid_y: return {{"rssm_host_sreg", RSSM_SREG_NCTAID_Y}};
     case Intrinsic::nvvm_ex2_approx_ftz: return {{"rssm_host_approx", RSSM_EX2}};

@@ -93,19 +93,21 @@ Status readArgs(gpu::GPUFuncOp func, ArrayAttr args, KernelManifest &manifest) {
     arg.name = cast<StringAttr>(entry[0]).str();
     StringRef kind = cast<StringAttr>(entry[1]).strref();
     arg.dtype = cast<StringAttr>(entry[2]).str();
-    if (kind != "pointer" && kind != "stride")
+    if (kind != "pointer" && kind != "stride" && kind != "table")
       return malformed(func, "has a manifest argument '" + arg.name +
-                                 "', expected kind pointer or stride but got '" + kind + "'");
-    arg.kind = kind == "pointer" ? KernelArg::Kind::Pointer : KernelArg::Kind::Stride;
+                                 "', expected kind pointer, stride or table but got '" + kind + "'");
+    arg.kind = kind == "pointer"  ? KernelArg::Kind::Pointer
+               : kind == "stride" ? KernelArg::Kind::Stride
+                                  : KernelArg::Kind::Table;
     Type type = func.getArgument(index).getType();
     auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
-    bool matches = arg.kind == KernelArg::Kind::Pointer ? pointer && pointer.getAddressSpace() == 1
+    bool matches = arg.kind != KernelArg::Kind::Stride ? pointer && pointer.getAddressSpace() == 1
                                                         : type.isInteger(64);
     if (!matches) {
       std::string got;
       llvm::raw_string_ostream(got) << type;
       return malformed(func, "has argument '" + arg.name + "', expected type " +
-                                 (kind == "pointer" ? "!llvm.ptr<1>" : "i64") + " but got " + got);
+                                 (kind == "stride" ? "i64" : "!llvm.ptr<1>") + " but got " + got);
     }
     manifest.args.push_back(std::move(arg));
   }

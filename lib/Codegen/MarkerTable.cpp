@@ -25,6 +25,7 @@ static Type *parseType(StringRef name, LLVMContext &context) {
     return StringSwitch<Type *>(scalar)
         .Case("i8", Type::getInt8Ty(context))
         .Case("i32", Type::getInt32Ty(context))
+        .Case("i64", Type::getInt64Ty(context))
         .Default(nullptr);
   if (!type || lanes * type->getScalarSizeInBits() > 128)
     return nullptr;
@@ -186,6 +187,7 @@ static bool isPortableIntrinsic(Intrinsic::ID id) {
   case Intrinsic::nvvm_read_ptx_sreg_tid_y:
   case Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
   case Intrinsic::nvvm_read_ptx_sreg_ctaid_y:
+  case Intrinsic::nvvm_read_ptx_sreg_ctaid_z:
   case Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
   case Intrinsic::nvvm_read_ptx_sreg_nctaid_y:
     return true;

@@ -23,6 +23,8 @@ struct Access {
     bytes = bits / 8;
     if (type->getScalarType()->isFloatTy()) {
       suffix = "f32", constraint = 'f', word = Type::getFloatTy(context), count = bits / 32;
+    } else if (type->isIntegerTy(64)) {
+      suffix = "b64", constraint = 'l', word = type, count = 1;
     } else if (bits >= 32) {
       suffix = "b32", constraint = 'r', word = Type::getInt32Ty(context), count = bits / 32;
     } else {

@@ -272,12 +272,14 @@ LogicalResult gpulower::lowerStore(Lowering &l, tile::StoreOp op) {
   return success();
 }
 
-static bool isScalarWord(Type type) { return type.isInteger(32) || type.isInteger(8); }
+static bool isScalarWord(Type type) {
+  return type.isInteger(64) || type.isInteger(32) || type.isInteger(8);
+}
 
 LogicalResult gpulower::lowerScalarLoad(Lowering &l, LLVM::LoadOp op) {
   Type type = op.getType();
   if (!isScalarWord(type) || op.getAddr().getType().getAddressSpace() != 1)
-    return op.emitOpError("expected an i32 or i8 in global memory but got ") << type;
+    return op.emitOpError("expected an i64, i32 or i8 in global memory but got ") << type;
   op.getResult().replaceAllUsesWith(
       l.call("ld.global." + Lowering::typeName(type), type, {op.getAddr(), l.trueValue()}));
   op.erase();
@@ -287,7 +289,7 @@ LogicalResult gpulower::lowerScalarLoad(Lowering &l, LLVM::LoadOp op) {
 LogicalResult gpulower::lowerScalarStore(Lowering &l, LLVM::StoreOp op) {
   Type type = op.getValue().getType();
   if (!isScalarWord(type) || op.getAddr().getType().getAddressSpace() != 1)
-    return op.emitOpError("expected an i32 or i8 in global memory but got ") << type;
+    return op.emitOpError("expected an i64, i32 or i8 in global memory but got ") << type;
   Value first = arith::CmpIOp::create(l.b, arith::CmpIPredicate::eq, l.tid(), l.i32(0));
   l.call("st.global." + Lowering::typeName(type), {}, {op.getAddr(), op.getValue(), first});
   op.erase();

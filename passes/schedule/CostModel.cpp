@@ -15,6 +15,7 @@ namespace {
 struct Constants {
   int64_t stateRegisters = 64;      // limit per thread
   int64_t baseRegisters = 36;       // addresses, scalars, temporaries
+  int64_t fewTokens = 4;            // of a window: as many as ptxas handles one by one
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
   double bulkNs = 150;              // extra latency of a copy through shared memory
@@ -214,10 +215,11 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
     int64_t gates = alongK ? length * divideCeilSigned(facts.K, threads) : 0;
     ring = keys + gates + divideCeilSigned(length, 8) * rows;
   }
-  // A window has its operands one by one, and every token's outputs at once; the
-  // more there are, the more loads ptxas keeps in flight for them (measured).
+  // A window has its operands one by one, and every token's outputs at once; from
+  // some number on ptxas keeps more loads in flight for them (measured).
   int64_t state = rows * perLane, tokens = facts.tokens;
-  int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * (5 * rows * rows / 2 + 2) : 0);
+  int64_t perToken = tokens > constant.fewTokens ? 5 * rows * rows / 2 + 2 : 4 * rows + 2;
+  int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * perToken : 0);
   int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
   LoopCosts loops = predictLoops(facts, tiling);
@@ -248,8 +250,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
                      (alongK ? 12.0 * length * facts.K / threads : 0);
   if (tokens > 1) { // norms, scores, decays, the solve
     double pairs = tokens * tokens / 2.0, rowsOfKeys = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
-    double perToken = perLane * (1.25 + rowsOfKeys) + 18;
-    perThread += facts.reads * tokens * perToken * (alongK ? 1 + facts.levels() / 2.0 : 1) +
+    double instructions = perLane * (1.25 + rowsOfKeys) + 18;
+    perThread += facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
                  pairs * facts.reads * (rows + 4) +
                  12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
   }

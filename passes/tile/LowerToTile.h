@@ -47,6 +47,7 @@ struct Layouts {
 struct Arg {
   std::string name;
   mlir::Type element; ///< Of the buffer; null for a stride.
+  bool isTable = false; ///< A pointer to the buffer of each layer.
 };
 
 /// The arguments that a kernel's body touches, in the order of docs/abi.md.
@@ -56,6 +57,8 @@ struct Signature {
 
   static mlir::FailureOr<Signature> of(replay::KernelOp kernel);
   mlir::FunctionType functionType(mlir::MLIRContext *context) const;
+  /// Buffers that each layer has its own of: all but indices, cursors and flags.
+  static bool isLayered(mlir::StringRef buffer);
   mlir::DictionaryAttr manifest(replay::KernelOp kernel, const Dims &dims) const;
 };
 
@@ -126,6 +129,7 @@ private:
 
   // LowerToTileAccess.cpp: the grid, buffers and addresses.
   void openGrid();
+  void openLayer();
   Value arg(llvm::StringRef name);
   Value i64(int64_t value);
   Value index(int64_t value);
@@ -249,6 +253,7 @@ private:
   Value live;                  // i1
   Value forced;                // i1
 
+  llvm::StringMap<Value> buffers;      ///< Of this block's layer, where there are many.
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
   llvm::DenseSet<mlir::Operation *> lowered;
   /// Windows: lowered rows; what is formed where it is used; tokens along K; decays.

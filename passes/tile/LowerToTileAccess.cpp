@@ -10,6 +10,8 @@ Lowering::Lowering(replay::KernelOp kernel, const Signature &signature, gpu::GPU
       b(kernel.getLoc(), kernel.getContext()) {}
 
 Value Lowering::arg(StringRef name) {
+  if (Value buffer = buffers.lookup(name))
+    return buffer;
   for (auto [i, arg] : llvm::enumerate(signature.args))
     if (arg.name == name)
       return func.getArgument(i);
@@ -38,6 +40,8 @@ void Lowering::openGrid() {
   auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
   auto wide = [&](Value v) { return Value(arith::ExtUIOp::create(b, b.getI64Type(), v)); };
   row = wide(block(gpu::Dimension::y));
+  if (kernel.getLayers())
+    openLayer();
   if (!signature.perHead)
     return;
   Value x = block(gpu::Dimension::x), hv = x;
@@ -53,6 +57,26 @@ void Lowering::openGrid() {
     Value first = arith::RemUIOp::create(b, hv, i32(group));
     keyHead = wide(arith::DivUIOp::create(b, hv, i32(group)));
     ownsKeyHead = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, i32(0));
+  }
+}
+
+/// Buffers of this block's layer: a stride apart, or by a table of addresses.
+void Lowering::openLayer() {
+  Value id = gpu::BlockIdOp::create(b, gpu::Dimension::z);
+  Value layer = arith::IndexCastOp::create(b, b.getI64Type(), id);
+  for (const Arg &buffer : signature.args) {
+    if (!buffer.element || !Signature::isLayered(buffer.name))
+      continue;
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
+    Value own;
+    if (buffer.isTable) {
+      Value address = scalarLoad(buffer.name, b.getI64Type(), layer);
+      own = LLVM::IntToPtrOp::create(b, pointer, address);
+    } else {
+      Value distance = arith::MulIOp::create(b, layer, arg(buffer.name + "_layer_stride"));
+      own = LLVM::GEPOp::create(b, pointer, buffer.element, arg(buffer.name), ValueRange{distance});
+    }
+    buffers[buffer.name] = own;
   }
 }
 

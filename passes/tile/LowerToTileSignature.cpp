@@ -208,13 +208,22 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
            {"dt_bias", false}, {"out", true}})
     table.push_back({name, strided});
 
+  std::optional<replay::Layers> layers = kernel.getLayers();
   for (auto &[name, strided] : table)
     if (used.contains(name))
-      signature.args.push_back({name, used[name]});
+      signature.args.push_back({name, used[name], isLayered(name) && layers == replay::Layers::Table});
   for (auto &[name, strided] : table)
     if (strided && used.contains(name))
       signature.args.push_back({name + "_stride", Type()});
+  for (auto &[name, strided] : table)
+    if (layers == replay::Layers::Stride && isLayered(name) && used.contains(name))
+      signature.args.push_back({name + "_layer_stride", Type()});
   return signature;
+}
+
+bool Signature::isLayered(StringRef buffer) {
+  return buffer == "state" || buffer.ends_with("_ring") || buffer == "mixed_qkv" || buffer == "a" ||
+         buffer == "b" || buffer == "A_log" || buffer == "dt_bias";
 }
 
 FunctionType Signature::functionType(MLIRContext *context) const {
@@ -234,7 +243,8 @@ DictionaryAttr Signature::manifest(replay::KernelOp kernel, const Dims &dims) co
       dtype.clear();
       llvm::raw_string_ostream(dtype) << arg.element;
     }
-    list.push_back(b.getStrArrayAttr({arg.name, arg.element ? "pointer" : "stride", dtype}));
+    list.push_back(b.getStrArrayAttr(
+        {arg.name, arg.isTable ? "table" : arg.element ? "pointer" : "stride", dtype}));
   }
   int64_t blocks = perHead ? dims.HV * dims.tiles() : 1;
   return b.getDictionaryAttr({

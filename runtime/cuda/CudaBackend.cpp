@@ -184,11 +184,11 @@ Result<KernelResources> CudaBackend::resources(KernelImpl &kernel) {
   return static_cast<CudaKernel &>(kernel).resources();
 }
 
-Status CudaBackend::launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows) {
+Status CudaBackend::launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) {
   Current current(driver, context);
   RSSM_RETURN_IF_ERROR(current.status());
   auto &cudaKernel = static_cast<CudaKernel &>(kernel);
-  RSSM_RETURN_IF_ERROR(cudaKernel.launch(args, rows));
+  RSSM_RETURN_IF_ERROR(cudaKernel.launch(args, rows, layers));
   if (capturing)
     captured.push_back(cudaKernel.module());
   return Status::ok();

@@ -26,7 +26,7 @@ public:
   /// Loads the code and prepares the function; called once.
   Status load(std::string_view code);
   Result<KernelResources> resources() const;
-  Status launch(const uint64_t *args, uint32_t rows);
+  Status launch(const uint64_t *args, uint32_t rows, uint32_t layers);
 
   const Module &module() const { return module_; }
 
@@ -67,7 +67,7 @@ public:
   Result<std::unique_ptr<KernelImpl>> loadKernel(std::string_view code,
                                                  const KernelManifest &manifest) override;
   Result<KernelResources> resources(KernelImpl &kernel) override;
-  Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows) override;
+  Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) override;
   Status synchronize() override;
 
   Status beginCapture() override;

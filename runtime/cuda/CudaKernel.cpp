@@ -112,13 +112,13 @@ Result<KernelResources> CudaKernel::resources() const {
   return resources;
 }
 
-Status CudaKernel::launch(const uint64_t *args, uint32_t rows) {
+Status CudaKernel::launch(const uint64_t *args, uint32_t rows, uint32_t layers) {
   for (size_t i = 0; i < params.size(); ++i)
     params[i] = const_cast<uint64_t *>(args + i);
   CuLaunchConfig config = {};
   config.gridX = manifest.blocksPerRow;
   config.gridY = rows;
-  config.gridZ = 1;
+  config.gridZ = layers;
   config.blockX = manifest.threads;
   config.blockY = config.blockZ = 1;
   config.sharedBytes = manifest.sharedBytes;

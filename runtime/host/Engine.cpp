@@ -54,7 +54,7 @@ Status Engine::run(const HostLaunch &launch, const HostOptions &options) {
 
   permuted_ = options.scheduleSeed != 0;
   random_ = Random(options.scheduleSeed);
-  uint64_t blocks = uint64_t(manifest.blocksPerRow) * launch.rows;
+  uint64_t perLayer = uint64_t(manifest.blocksPerRow) * launch.rows, blocks = perLayer * launch.layers;
   std::vector<uint64_t> order;
   if (permuted_) {
     order.resize(blocks);
@@ -68,18 +68,20 @@ Status Engine::run(const HostLaunch &launch, const HostOptions &options) {
   Engine *outer = std::exchange(current, this);
   for (uint64_t i = 0; i < blocks && status_; ++i) {
     uint64_t block = permuted_ ? order[i] : i;
-    runBlock(block % manifest.blocksPerRow, block / manifest.blocksPerRow);
+    uint64_t inLayer = block % perLayer;
+    runBlock(inLayer % manifest.blocksPerRow, inLayer / manifest.blocksPerRow, block / perLayer);
   }
   current = outer;
   return status_;
 }
 
-void Engine::runBlock(uint32_t x, uint32_t y) {
+void Engine::runBlock(uint32_t x, uint32_t y, uint32_t z) {
   blockX_ = x;
   blockY_ = y;
+  blockZ_ = z;
   clock_.beginBlock();
   if (options_.checkRaces)
-    blockStarts_.push_back({clock_.blockBase, x, y});
+    blockStarts_.push_back({clock_.blockBase, x, y, z});
   shared_.beginBlock(options_, *launch_.manifest);
   startThreads();
   rssm_fiber_switch(&mainStack_, current_->stack);
@@ -112,6 +114,8 @@ uint32_t Engine::specialRegister(uint32_t id) const {
     return blockX_;
   case RSSM_SREG_CTAID_Y:
     return blockY_;
+  case RSSM_SREG_CTAID_Z:
+    return blockZ_;
   case RSSM_SREG_NCTAID_X:
     return launch_.manifest->blocksPerRow;
   case RSSM_SREG_NCTAID_Y:
@@ -260,18 +264,19 @@ std::string Engine::describeRace(GlobalConflict conflict) const {
     if (block.epoch <= epoch)
       start = &block;
   return text + "thread " + std::to_string(GlobalClock::thread(conflict.stamp)) + " of " +
-         blockName(start->x, start->y) + where;
+         blockName(start->x, start->y, start->z) + where;
 }
 
-std::string Engine::blockName(uint32_t x, uint32_t y) const {
-  return "block (" + std::to_string(x) + ", " + std::to_string(y) + ")";
+std::string Engine::blockName(uint32_t x, uint32_t y, uint32_t z) const {
+  std::string layer = launch_.layers > 1 ? ", " + std::to_string(z) : "";
+  return "block (" + std::to_string(x) + ", " + std::to_string(y) + layer + ")";
 }
 
 void Engine::report(const std::string &what, uint32_t site, uint32_t thread) {
   if (!status_)
     return;
   std::string text = "kernel '" + launch_.manifest->name + "': " + what + "; thread " +
-                     std::to_string(thread) + " of " + blockName(blockX_, blockY_);
+                     std::to_string(thread) + " of " + blockName(blockX_, blockY_, blockZ_);
   if (site != UINT32_MAX)
     text += ", at " + nameOf(site);
   status_ = Status(StatusCode::Internal, std::move(text));

@@ -22,7 +22,7 @@ struct HostLaunch {
   rssm_host_entry entry = nullptr;
   const KernelManifest *manifest = nullptr;
   const uint64_t *args = nullptr;
-  uint32_t rows = 0;
+  uint32_t rows = 0, layers = 1;
 };
 
 /// One per backend; used from one OS thread at a time.
@@ -79,7 +79,7 @@ private:
   };
 
   Status validate(const HostLaunch &launch) const;
-  void runBlock(uint32_t x, uint32_t y);
+  void runBlock(uint32_t x, uint32_t y, uint32_t z);
   void checkBlockEnd();
   static void threadMain();
 
@@ -99,7 +99,7 @@ private:
   uint32_t mbarrierOffset(const void *mbarrier, uint32_t site);
   std::string describeGlobal(uintptr_t address, uint32_t bytes, bool isStore);
   std::string describeRace(GlobalConflict conflict) const;
-  std::string blockName(uint32_t x, uint32_t y) const;
+  std::string blockName(uint32_t x, uint32_t y, uint32_t z) const;
   std::string nameOf(uint32_t site) const { return siteName(*launch_.manifest, site); }
   /// Keeps the first fault.
   void report(const std::string &what, uint32_t site, uint32_t thread);
@@ -117,7 +117,7 @@ private:
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   uint32_t exited_ = 0, atBarrier_ = 0, barrierSite_ = 0;
-  uint32_t blockX_ = 0, blockY_ = 0;
+  uint32_t blockX_ = 0, blockY_ = 0, blockZ_ = 0;
   bool permuted_ = false;
   Random random_;
 
@@ -125,7 +125,7 @@ private:
   GlobalClock clock_;
   struct BlockStart {
     uint64_t epoch;
-    uint32_t x, y;
+    uint32_t x, y, z;
   };
   std::vector<BlockStart> blockStarts_; ///< Of this launch, for race reports.
   static constexpr uint32_t kSiteCache = 256;

@@ -15,7 +15,7 @@ extern "C" {
 
 enum rssm_host_sreg_id {
   RSSM_SREG_TID_X, RSSM_SREG_TID_Y, RSSM_SREG_CTAID_X, RSSM_SREG_CTAID_Y,
-  RSSM_SREG_NCTAID_X, RSSM_SREG_NCTAID_Y
+  RSSM_SREG_NCTAID_X, RSSM_SREG_NCTAID_Y, RSSM_SREG_CTAID_Z
 };
 enum rssm_host_space { RSSM_GLOBAL = 1, RSSM_SHARED = 3 };
 enum rssm_host_approx_fn { RSSM_EX2, RSSM_LG2, RSSM_RSQRT, RSSM_RCP };

@@ -31,7 +31,7 @@ public:
 struct RecordedLaunch {
   std::shared_ptr<const HostCode> code;
   std::vector<uint64_t> args;
-  uint32_t rows;
+  uint32_t rows, layers;
 };
 
 using HostGraph = std::vector<RecordedLaunch>;
@@ -55,7 +55,7 @@ public:
   Result<std::unique_ptr<KernelImpl>> loadKernel(std::string_view code,
                                                  const KernelManifest &manifest) override;
   Result<KernelResources> resources(KernelImpl &kernel) override;
-  Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows) override;
+  Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) override;
   Status synchronize() override { return expectNoCapture("synchronize"); }
 
   Status beginCapture() override;
@@ -68,7 +68,7 @@ private:
   /// As on a GPU, which can do nothing but launch while it records.
   Status expectNoCapture(const char *what) const;
   Status checkRange(const char *what, uint64_t address, uint64_t bytes);
-  Status run(const HostCode &code, const uint64_t *args, uint32_t rows);
+  Status run(const HostCode &code, const uint64_t *args, uint32_t rows, uint32_t layers);
 
   HostOptions options_;
   BufferMap buffers_;
@@ -130,15 +130,15 @@ Result<KernelResources> HostBackend::resources(KernelImpl &kernel) {
   return resources;
 }
 
-Status HostBackend::run(const HostCode &code, const uint64_t *args, uint32_t rows) {
-  return engine_.run({code.entry, &code.manifest, args, rows}, options_);
+Status HostBackend::run(const HostCode &code, const uint64_t *args, uint32_t rows, uint32_t layers) {
+  return engine_.run({code.entry, &code.manifest, args, rows, layers}, options_);
 }
 
-Status HostBackend::launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows) {
+Status HostBackend::launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) {
   const auto &code = static_cast<HostKernel &>(kernel).code;
   if (!capture_)
-    return run(*code, args, rows);
-  capture_->push_back({code, {args, args + code->manifest.args.size()}, rows});
+    return run(*code, args, rows, layers);
+  capture_->push_back({code, {args, args + code->manifest.args.size()}, rows, layers});
   return {};
 }
 
@@ -158,7 +158,7 @@ Result<void *> HostBackend::endCapture() {
 Status HostBackend::replay(void *graph) {
   RSSM_RETURN_IF_ERROR(expectNoCapture("replay of a graph"));
   for (const RecordedLaunch &launch : *static_cast<HostGraph *>(graph))
-    RSSM_RETURN_IF_ERROR(run(*launch.code, launch.args.data(), launch.rows));
+    RSSM_RETURN_IF_ERROR(run(*launch.code, launch.args.data(), launch.rows, launch.layers));
   return {};
 }
 

@@ -67,7 +67,7 @@ protected:
   Status run(rssm_host_entry entry, uint64_t in = 0, uint64_t out = 0) {
     uint64_t args[] = {in, out};
     *backend->hostOptions() = options;
-    return backend->launch(*kernel(entry), args, rows);
+    return backend->launch(*kernel(entry), args, rows, 1);
   }
   /// The launch fails with exactly this fault of kernel 'test'.
   void expectFault(const Status &status, const std::string &text) {

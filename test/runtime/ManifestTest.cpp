@@ -80,7 +80,7 @@ TEST(Manifest, Keys) {
             "invalid argument: manifest:9:46: unknown key 'type', expected one of name, kind, "
             "dtype");
   EXPECT_EQ(errorOf(without(toJson(exampleManifest()), "\"kind\": \"pointer\"", "\"kind\": \"ptr\"")),
-            "invalid argument: manifest:9:35: expected kind 'pointer' or 'stride' but got 'ptr'");
+            "invalid argument: manifest:9:35: expected kind 'pointer', 'stride' or 'table' but got 'ptr'");
 }
 
 TEST(Manifest, AbiVersion) {

@@ -71,8 +71,8 @@ gpu.module @mbarrier {
 
 gpu.module @scalar_load {
   gpu.func @f(%p: !llvm.ptr<1>) kernel {
-    // expected-error @+1 {{'llvm.load' op expected an i32 or i8 in global memory but got 'i64'}}
-    %v = llvm.load %p : !llvm.ptr<1> -> i64
+    // expected-error @+1 {{'llvm.load' op expected an i64, i32 or i8 in global memory but got 'f32'}}
+    %v = llvm.load %p : !llvm.ptr<1> -> f32
     gpu.return
   }
 }
@@ -81,7 +81,7 @@ gpu.module @scalar_load {
 
 gpu.module @scalar_store {
   gpu.func @f(%p: !llvm.ptr<3>, %v: i32) kernel {
-    // expected-error @+1 {{'llvm.store' op expected an i32 or i8 in global memory but got 'i32'}}
+    // expected-error @+1 {{'llvm.store' op expected an i64, i32 or i8 in global memory but got 'i32'}}
     llvm.store %v, %p : i32, !llvm.ptr<3>
     gpu.return
   }
