@@ -32,7 +32,7 @@ NEVER = {"cuda.h", "cuda_runtime.h", "nvrtc.h", "nvml.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
-def allowed(folder, kind, name):
+def allowed(folder, kind, name, beside):
     if os.path.basename(name) in NEVER:
         return False
     rules = RULES[folder]
@@ -40,6 +40,9 @@ def allowed(folder, kind, name):
         return STANDARD in rules
     # A tool may include files of its own folder.
     if folder.startswith("tools") and name.startswith("tools/"):
+        return True
+    # A program of several files may include those that lie beside it.
+    if folder == "examples" and kind == '"' and "/" not in name and name in beside:
         return True
     return any(name.startswith(rule) for rule in rules if rule != STANDARD)
 
@@ -61,7 +64,7 @@ def main(root):
             with open(os.path.join(root, path)) as text:
                 for number, line in enumerate(text, 1):
                     match = INCLUDE.match(line)
-                    if match and not allowed(folder, *match.groups()):
+                    if match and not allowed(folder, *match.groups(), files):
                         violations += 1
                         print(f"{path}:{number}: {folder} may not include {match.group(2)}")
                     elif match and folder == "tools" and match.group(2).startswith("tools/") \

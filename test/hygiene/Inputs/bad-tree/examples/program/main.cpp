@@ -1,0 +1,3 @@
+#include "Beside.h"
+#include "Absent.h"
+#include "runtime/Backend.h"
