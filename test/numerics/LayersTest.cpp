@@ -193,7 +193,9 @@ TEST_P(LayersTest, Cuda) {
 
 INSTANTIATE_TEST_SUITE_P(
     Phases, LayersTest,
-    testing::Values("phase=fold,L=8,flush_at=commit,fold=records"));
+    testing::Values("phase=fold,L=8,flush_at=commit,fold=records", "phase=fold,L=8,flush_at=commit,fold=replay",
+                    "phase=compact,L=8,flush_at=commit,fold=records,window=tree", "phase=input_replay",
+                    "phase=input_replay,window=tree"));
 
 TEST(Layers, OfASingleOne) {
   Device device = Device::openHost();
