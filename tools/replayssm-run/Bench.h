@@ -1,6 +1,7 @@
 //===- Bench.h - Timings of one kernel --------------------------*- C++ -*-===//
 #pragma once
 
+#include "tools/replayssm-run/BenchMoments.h"
 #include "tools/replayssm-run/Case.h"
 #include "tools/replayssm-run/Streams.h"
 
@@ -10,34 +11,49 @@ namespace replayssm::run {
 struct Column {
   std::string name;
   double time = 0, floor = 0;
+  Traffic bytes; ///< Of all rows.
 };
 struct Timing {
   std::string spec;
   int64_t rows = 0;
-  std::vector<double> positions; ///< us at each of Bench::positions().
+  std::vector<double> moments; ///< us at each moment of the plan.
   std::vector<Column> columns;
 };
 
 /// Buffers of one (spec, rows): `sets` disjoint groups of random slots.
 class Bench {
 public:
-  static Result<Bench> create(Device &device, const KernelSpec &spec, int64_t rows, Buffer &pool);
-  Result<Timing> run(Kernel &kernel);
+  static Result<Bench> create(Device &device, const KernelSpec &spec, int64_t rows);
+  /// Times every moment; the streams run over `pool`.
+  Result<Timing> run(Kernel &kernel, Buffer &pool);
+  /// Launches every moment once, on one set; no times.
+  Result<Timing> dryRun(Kernel &kernel);
 
 private:
-  Status fill(const std::string &name, DType dtype, uint64_t elements, double scale, double shift);
-  Status put(const std::string &name, const std::vector<int32_t> &values);
-  uint64_t launchArg(const KernelArg &arg, int64_t set, int64_t position) const;
-  double otherBytes(int64_t position) const;
-  std::vector<int64_t> positions() const;
-  bool writesState(int64_t position) const;
+  Status add(const std::string &name, uint64_t count, uint64_t inner, uint64_t width, uint64_t perSet = 0);
+  Status fill(const std::string &name, DType dtype, uint64_t count, uint64_t inner, double scale,
+              double shift, uint64_t perSet = 0);
+  template <typename T>
+  Status put(const std::string &name, const std::vector<T> &values, uint64_t perSet = 0);
+  Status addStates();
+  Status addRings();
+  Status addTokens();
+  Status addIndices();
+  Status addMoments();
+  Result<uint64_t> launchArg(const KernelArg &arg, int64_t set, size_t moment) const;
+  Result<std::vector<std::vector<uint64_t>>> launchArgs(const Kernel &kernel, size_t moment) const;
+  Result<std::vector<double>> floors(Buffer &pool) const;
+  Timing timingOf(std::vector<double> times, const std::vector<double> &floors) const;
 
+  struct Data {
+    Buffer buffer;
+    uint64_t stride = 0, perSet = 0; ///< Elements; bytes.
+  };
   Device *device = nullptr;
-  Buffer *pool = nullptr;
   KernelSpec spec;
-  int64_t rows = 0, sets = 0;
-  std::map<std::string, Buffer> buffers;
-  std::map<std::string, uint64_t> strides, perSetBytes;
+  int64_t rows = 0, sets = 0, slots = 0;
+  BenchPlan plan;
+  std::map<std::string, Data> data;
   std::mt19937_64 rng{7};
 };
 

@@ -1,7 +1,10 @@
 //===- BenchCommand.cpp - replayssm-run bench -----------------------------===//
 #include "tools/replayssm-run/Bench.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 
 using namespace replayssm;
@@ -9,20 +12,53 @@ using namespace replayssm::run;
 
 namespace {
 
-const char *suite[] = {
-    "rule=gdn,phase=packed,H=16,HV=32,K=128,V=128",
-    "rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16",
-    "rule=gdn,phase=packed,H=16,HV=32,K=128,V=128,state=bf16",
-    "rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16,state=bf16",
-    "rule=kda,phase=packed,H=32,HV=32,K=128,V=128",
-    "rule=kda,phase=replay,H=32,HV=32,K=128,V=128,L=16",
-    "rule=gdn,phase=verify,H=16,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
-    "rule=gdn,phase=verify,H=16,HV=32,K=128,V=128,L=32,T_max=8,flush_at=commit,fold=records",
-    "rule=gdn,phase=fold,H=16,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
-    "rule=kda,phase=verify,H=32,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
-    "rule=kda,phase=verify,H=32,HV=32,K=128,V=128,L=32,T_max=8,flush_at=commit,fold=records",
-    "rule=kda,phase=fold,H=32,HV=32,K=128,V=128,L=16,T_max=4,flush_at=commit,fold=records",
+/// A shape of each rule, and the kernels that are timed for it.
+const char *const gdnShape = "rule=gdn,H=16,HV=32,K=128,V=128,";
+const char *const kdaShape = "rule=kda,H=32,HV=32,K=128,V=128,";
+const char *const gdnKernels[] = {
+    "phase=packed",
+    "phase=replay,L=16",
+    "phase=packed,state=bf16",
+    "phase=replay,L=16,state=bf16",
 };
+const char *const kernels[] = {
+    // Windows that fold at commit, from records and by replay.
+    "phase=verify,L=16,T_max=4,flush_at=commit,fold=records",
+    "phase=verify,L=32,T_max=8,flush_at=commit,fold=records",
+    "phase=fold,L=16,T_max=4,flush_at=commit,fold=records",
+    "phase=verify,L=16,T_max=4,flush_at=commit,fold=replay",
+    "phase=fold,L=16,T_max=4,flush_at=commit,fold=replay",
+    // Always folded at commit.
+    "phase=verify,L=4,T_max=4,flush_at=every_commit,fold=replay",
+    "phase=fold,L=4,T_max=4,flush_at=every_commit,fold=replay",
+    // Folded inside the next verify.
+    "phase=verify,L=16,T_max=4,flush_at=verify,fold=records",
+    "phase=verify,L=32,T_max=8,flush_at=verify,fold=records",
+    "phase=verify,L=16,T_max=4,flush_at=verify,fold=replay",
+    // Trees.
+    "phase=verify,L=32,T_max=8,flush_at=commit,fold=records,window=tree",
+    "phase=compact,L=32,T_max=8,flush_at=commit,fold=records,window=tree",
+    // Without a ring.
+    "phase=snapshots,T_max=4",
+    "phase=input_replay,T_max=4",
+};
+
+std::vector<std::string> benchSpecs(const Options &options) {
+  if (!options.spec.empty())
+    return {options.spec};
+  std::vector<std::string> specs;
+  auto add = [&](const char *shape, const char *kernel) {
+    specs.push_back(std::string(shape) + kernel + ",gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0");
+  };
+  for (const char *kernel : gdnKernels)
+    add(gdnShape, kernel);
+  add(kdaShape, "phase=packed");
+  add(kdaShape, "phase=replay,L=16");
+  for (const char *shape : {gdnShape, kdaShape})
+    for (const char *kernel : kernels)
+      add(shape, kernel);
+  return specs;
+}
 
 /// One line of a table, and the heading above the first.
 std::string tableLine(const Timing &timing, bool heading) {
@@ -38,91 +74,124 @@ std::string tableLine(const Timing &timing, bool heading) {
   return (heading ? names + "\n" + rule + "\n" : "") + line + "\n";
 }
 
-int report(const Status &status) {
-  std::fprintf(stderr, "replayssm-run: %s\n", status.str().c_str());
-  return 1;
+/// As tableLine, without times: the bytes alone.
+std::string bytesLine(const Timing &timing) {
+  std::string line = std::to_string(timing.rows) + " rows:";
+  for (const Column &column : timing.columns) {
+    char text[128];
+    std::snprintf(text, sizeof text, "%s %s: %.0f bytes one way, %.0f in place",
+                  &column == &timing.columns.front() ? "" : ";", column.name.c_str(), column.bytes.oneWay,
+                  column.bytes.update);
+    line += text;
+  }
+  return line + "\n";
+}
+
+std::string toJson(const Timing &timing, const KernelResources &resources) {
+  std::ostringstream json;
+  json << "{\"spec\": \"" << timing.spec << "\", \"rows\": " << timing.rows
+       << ", \"mean_us\": " << timing.columns[0].time << ", \"floor_us\": " << timing.columns[0].floor
+       << ", \"columns\": [";
+  for (const Column &column : timing.columns)
+    json << (&column == &timing.columns.front() ? "" : ", ") << "{\"name\": \"" << column.name
+         << "\", \"us\": " << column.time << ", \"floor_us\": " << column.floor
+         << ", \"one_way_bytes\": " << std::llround(column.bytes.oneWay)
+         << ", \"in_place_bytes\": " << std::llround(column.bytes.update) << "}";
+  json << "], \"moments_us\": [";
+  for (size_t i = 0; i < timing.moments.size(); ++i)
+    json << (i ? ", " : "") << timing.moments[i];
+  json << "], \"registers\": " << resources.registers << ", \"local_bytes\": " << resources.localBytes << "}";
+  return json.str();
+}
+
+/// The streams run over their own pool: several L2s, and the largest span.
+Result<Buffer> streamPool(Device &device) {
+  auto pool = device.allocate(uint64_t(3) << 30);
+  if (!pool)
+    return pool;
+  std::vector<float> ones(1 << 22, 1.0f);
+  for (uint64_t at = 0; at < pool->bytes(); at += ones.size() * 4)
+    RSSM_RETURN_IF_ERROR(pool->copyIn(ones.data(), std::min<uint64_t>(ones.size() * 4, pool->bytes() - at), at));
+  return pool;
+}
+
+struct BenchOutput {
+  std::string json, markdown;
+};
+
+Status benchSpec(Device &device, const Options &options, const std::string &text, Buffer *pool, BenchOutput &output) {
+  auto spec = parseKernelSpec(text);
+  if (!spec)
+    return spec.status();
+  CompileOptions compile;
+  compile.tiling = options.tiling;
+  auto kernel = jitSpec(device, *spec, compile);
+  if (!kernel)
+    return kernel.status();
+  auto resources = kernel->resources();
+  if (!resources)
+    return resources.status();
+  char line[512];
+  std::snprintf(line, sizeof line,
+                "\n`%s`\n\n%d registers, %d local bytes, %d shared bytes, %d blocks of %u threads per SM\n\n",
+                text.c_str(), resources->registers, resources->localBytes, resources->sharedBytes,
+                resources->blocksPerMultiprocessor, kernel->manifest().threads);
+  output.markdown += line;
+  std::printf("%s", line);
+  std::vector<int64_t> rows = options.rows;
+  if (rows.empty())
+    rows = pool ? std::vector<int64_t>{1, 4, 16, 64, 128, 256, 512} : std::vector<int64_t>{1};
+  for (int64_t B : rows) {
+    auto bench = Bench::create(device, *spec, B);
+    if (!bench)
+      return bench.status();
+    auto timing = pool ? bench->run(*kernel, *pool) : bench->dryRun(*kernel);
+    if (!timing)
+      return timing.status();
+    std::string table = pool ? tableLine(*timing, B == rows.front()) : bytesLine(*timing);
+    output.markdown += table;
+    std::printf("%s", table.c_str());
+    std::fflush(stdout);
+    output.json += (output.json.empty() ? "\n  " : ",\n  ") + toJson(*timing, *resources);
+  }
+  return Status::ok();
+}
+
+Status benchAll(const Options &options) {
+  auto device = openDevice(options);
+  if (!device)
+    return device.status();
+  if (device->isHost() && !options.dryRun)
+    return Status(StatusCode::Unavailable, "bench: expected a GPU but the device is the host; timings of the host "
+                                           "device say nothing (--dry-run launches without timing)");
+  std::optional<Buffer> pool;
+  if (!options.dryRun) {
+    auto made = streamPool(*device);
+    if (!made)
+      return made.status();
+    pool.emplace(made.take());
+  }
+  std::printf("device: %s, L2 %.0f MiB\n", device->name().c_str(), device->l2Bytes() / 1048576.0);
+  BenchOutput output;
+  for (const std::string &text : benchSpecs(options))
+    RSSM_RETURN_IF_ERROR(benchSpec(*device, options, text, pool ? &*pool : nullptr, output));
+  if (!options.jsonPath.empty())
+    RSSM_RETURN_IF_ERROR(writeFile(options.jsonPath, "{\"device\": \"" + device->name() + "\", \"timings\": [" +
+                                                         output.json + "\n]}\n"));
+  if (options.markdownPath.empty())
+    return Status::ok();
+  return writeFile(options.markdownPath,
+                   "# " + device->name() +
+                       "\n\nMicroseconds per launch inside a graph, cold L2, random slots. floor = the card's own stream of "
+                       "the fewest bytes in the same run (in place for states that are written back).\n" +
+                       output.markdown);
 }
 
 } // namespace
 
 int run::runBench(const Options &options) {
-  auto device = openDevice(options);
-  if (!device)
-    return report(device.status());
-  if (device->isHost())
-    return report(Status(StatusCode::Unavailable,
-                         "bench: expected a GPU but the device is the host; timings of the host "
-                         "device say nothing"));
-  std::vector<std::string> specs;
-  if (!options.spec.empty())
-    specs.push_back(options.spec);
-  else
-    for (const char *spec : suite)
-      specs.push_back(std::string(spec) + ",gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0");
-  std::vector<int64_t> rows =
-      options.rows.empty() ? std::vector<int64_t>{1, 4, 16, 64, 128, 256, 512} : options.rows;
-  // The streams run over their own pool: several L2s, and the largest span.
-  auto pool = device->allocate(uint64_t(3) << 30);
-  if (!pool)
-    return report(pool.status());
-  std::vector<float> ones(1 << 22, 1.0f);
-  for (uint64_t at = 0; at < pool->bytes(); at += ones.size() * 4)
-    if (Status status = pool->copyIn(ones.data(), std::min<uint64_t>(ones.size() * 4, pool->bytes() - at), at); !status)
-      return report(status);
-
-  std::string json = "{\"device\": \"" + device->name() + "\", \"timings\": [";
-  std::string markdown = "Microseconds per launch inside a graph, cold L2, random slots. floor = the card's own stream of "
-                         "the fewest bytes in the same run (in place for states that are written back).\n";
-  bool firstTiming = true;
-  std::printf("device: %s, L2 %.0f MiB\n", device->name().c_str(), device->l2Bytes() / 1048576.0);
-  for (const std::string &text : specs) {
-    auto spec = parseKernelSpec(text);
-    if (!spec)
-      return report(spec.status());
-    CompileOptions compile;
-    compile.tiling = options.tiling;
-    auto kernel = jitSpec(*device, *spec, compile);
-    if (!kernel)
-      return report(kernel.status());
-    auto resources = kernel->resources();
-    if (!resources)
-      return report(resources.status());
-    char line[512];
-    std::snprintf(line, sizeof line,
-                  "\n`%s`\n\n%d registers, %d local bytes, %d shared bytes, %d blocks of %u threads per SM\n\n",
-                  text.c_str(), resources->registers, resources->localBytes, resources->sharedBytes,
-                  resources->blocksPerMultiprocessor, kernel->manifest().threads);
-    markdown += line;
-    std::printf("%s", line);
-    for (int64_t B : rows) {
-      auto bench = Bench::create(*device, *spec, B, *pool);
-      if (!bench)
-        return report(bench.status());
-      auto timing = bench->run(*kernel);
-      if (!timing)
-        return report(timing.status());
-      std::string tableText = tableLine(*timing, B == rows.front());
-      markdown += tableText;
-      std::printf("%s", tableText.c_str());
-      std::fflush(stdout);
-      std::ostringstream entry;
-      entry << (firstTiming ? "\n  " : ",\n  ") << "{\"spec\": \"" << timing->spec << "\", \"rows\": " << B
-            << ", \"mean_us\": " << timing->columns[0].time
-            << ", \"floor_us\": " << timing->columns[0].floor
-            << ", \"positions_us\": [";
-      for (size_t i = 0; i < timing->positions.size(); ++i)
-        entry << (i ? ", " : "") << timing->positions[i];
-      entry << "], \"registers\": " << resources->registers << ", \"local_bytes\": " << resources->localBytes << "}";
-      json += entry.str();
-      firstTiming = false;
-    }
-  }
-  json += "\n]}\n";
-  if (!options.jsonPath.empty())
-    if (Status status = writeFile(options.jsonPath, json); !status)
-      return report(status);
-  if (!options.markdownPath.empty())
-    if (Status status = writeFile(options.markdownPath, "# " + device->name() + "\n\n" + markdown); !status)
-      return report(status);
-  return 0;
+  Status status = benchAll(options);
+  if (!status)
+    std::fprintf(stderr, "replayssm-run: %s\n", status.str().c_str());
+  return status ? 0 : 1;
 }

@@ -25,6 +25,7 @@ struct Options {
   std::vector<int64_t> rows;
   int64_t steps = 0; ///< 0 = two ring cycles (packed: 8)
   int64_t cycles = 0; ///< drift: flushes of a row; 0 = by the device
+  bool dryRun = false; ///< bench
   int64_t layers = 36, window = 4; ///< memory
   uint64_t seed = 1;
   double flushRate = 0.1;

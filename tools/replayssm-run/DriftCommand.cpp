@@ -16,6 +16,9 @@ const char *const sets[] = {
     "phase=verify,L=16,T_max=1,flush_at=commit,fold=records",
     "phase=verify,L=16,T_max=4,flush_at=commit,fold=records",
     "phase=verify,L=32,T_max=8,flush_at=commit,fold=records",
+    "phase=verify,L=16,T_max=1,flush_at=commit,fold=replay",
+    "phase=verify,L=16,T_max=4,flush_at=commit,fold=replay",
+    "phase=verify,L=32,T_max=8,flush_at=commit,fold=replay",
 };
 
 std::vector<std::string> specTexts(const Options &options, bool isHost) {

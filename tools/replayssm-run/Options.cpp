@@ -28,6 +28,7 @@ options
   --steps=<n>              check: tokens (default: two ring cycles)
   --cycles=<n>             drift: flushes of every row (default 50 on the host device, 1000 on a GPU)
   --svg=<file>             drift: a plot
+  --dry-run                bench: launch every kernel once, on any device; bytes instead of times
   --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
   --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild
   --tiling=<field=value,...>  overrides of the schedule
@@ -89,6 +90,8 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       ok = parseNumber(value, options.layers) && options.layers > 0 && options.layers < 65536;
     else if (key == "window")
       ok = parseNumber(value, options.window) && options.window > 0 && options.window <= 16;
+    else if (arg == "--dry-run")
+      options.dryRun = true;
     else if (key == "svg")
       options.svgPath = value;
     else if (key == "steps")
