@@ -51,6 +51,7 @@ int runBench(const Options &options);
 int runDrift(const Options &options);
 int runMemory(const Options &options);
 int runDemo(const Options &options);
+int runBitwise(const Options &options);
 int runVectors(const Options &options, Device &device, Kernel &kernel);
 int runMain(int argc, char **argv);
 

@@ -14,6 +14,7 @@ static const char usage[] =
 
 commands
   check    run kernels over ring cycles against the fp64 oracle
+  bitwise  the same tokens by packed, replay, snapshots, input replay and folds: the same bits
   bench    time kernels beside the card's read and in-place streams (GPU)
   drift    errors over many flushes, beside the f32 recurrence (no file)
   memory   bytes of ring mode and of snapshot mode (no file, no device)
@@ -173,6 +174,8 @@ int run::runMain(int argc, char **argv) {
   }
   if (options->command == "check")
     return runCheck(*options);
+  if (options->command == "bitwise")
+    return runBitwise(*options);
   if (options->command == "bench")
     return runBench(*options);
   if (options->command == "drift")
@@ -181,7 +184,7 @@ int run::runMain(int argc, char **argv) {
     return runMemory(*options);
   if (options->command == "demo")
     return runDemo(*options);
-  std::fprintf(stderr, "replayssm-run: expected check, bench, drift, memory or demo but got '%s'\n%s",
+  std::fprintf(stderr, "replayssm-run: expected check, bitwise, bench, drift, memory or demo but got '%s'\n%s",
                options->command.c_str(), usage);
   return 2;
 }
