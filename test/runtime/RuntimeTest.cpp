@@ -1,5 +1,6 @@
 //===- RuntimeTest.cpp - Handles and the checks before a launch -----------===//
 #include "FakeDevice.h"
+#include "runtime/LaunchArgs.h"
 
 #include <numeric>
 
@@ -179,6 +180,19 @@ TEST_F(Runtime, LaunchChecks) {
   ASSERT_OK(with("g_ring_stride", 1));
   ASSERT_OK(with("out_stride", 1));
   EXPECT_EQ(fake->counts["cuLaunchKernelEx"], 3);
+}
+
+TEST(LaunchArgs, WideBuffers) {
+  KernelManifest manifest;
+  const char *wide[] = {"state", "snapshots", "mixed_qkv", "d_ring", "k_ring", "raw_v_ring", "raw_k_ring"};
+  const char *narrow[] = {"g_ring", "beta_ring", "parent", "accept_idx", "out"};
+  for (const char *name : wide)
+    manifest.args.push_back({name, KernelArg::Kind::Pointer, "bf16"});
+  for (const char *name : narrow)
+    manifest.args.push_back({name, KernelArg::Kind::Pointer, "bf16"});
+  std::vector<rt::ArgRule> rules = rt::argRules(manifest);
+  for (size_t i = 0; i < rules.size(); ++i)
+    EXPECT_EQ(rules[i].align, i < std::size(wide) ? 16u : 2u) << manifest.args[i].name;
 }
 
 TEST_F(Runtime, NoRowsLaunchNothing) {
