@@ -6,10 +6,10 @@
 
 using namespace replayssm;
 
-// f32 results are the same with and without fma instructions: every fused
-// operation is written as one.
+// Without fma instructions each fma is a call: which there are is asked at run time.
+// f32 results are the same either way, every fused operation is written as one.
 #if defined(__x86_64__)
-#define RSSM_CLONES [[gnu::target_clones("arch=haswell", "default")]]
+#define RSSM_CLONES [[gnu::target_clones("arch=x86-64-v3", "default")]]
 #else
 #define RSSM_CLONES
 #endif
