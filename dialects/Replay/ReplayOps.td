@@ -115,7 +115,7 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
     stored to track_idx; are stored to dst_idx). Buffers are named, see
     docs/abi.md; those that the body touches become the kernel's
     arguments. Rows whose state index is null write zeros to `out` and
-    `fold_len` and touch nothing else. `window` is the most tokens that a row of
+    `fold_len`, -1 to `track_pos`, and touch nothing else. `window` is the most tokens that a row of
     the kernel set has. With `layers` one launch serves many layers. `spec` is kept
     for the checker alone.
   }];

@@ -88,6 +88,10 @@ LogicalResult LoadOp::verify() {
   if (getStride() && isa<SmemType>(getSrc().getType()))
     return emitOpError() << "expected global memory beside a stride but got " << getSrc().getType();
   RankedTensorType type = getResult().getType();
+  if (getRows() && getMask())
+    return emitOpError() << "expected 'rows' or 'mask' but got both";
+  if (getMask() && type.getDimSize(0) > 64)
+    return emitOpError() << "expected at most 64 rows beside a mask but got " << type.getDimSize(0);
   if (LayoutAttr anchor = getLayoutAttr()) {
     if (type.getEncoding())
       return emitOpError() << "expected a layout in one place but got both " << anchor
@@ -96,7 +100,7 @@ LogicalResult LoadOp::verify() {
                                      [&] { return emitOpError(); })))
       return failure();
   }
-  return verifyAccess(*this, getSrc().getType(), getOffset(), getStrides(), bool(getRows()), type);
+  return verifyAccess(*this, getSrc().getType(), getOffset(), getStrides(), getRows() || getMask(), type);
 }
 
 LogicalResult StoreOp::verify() {

@@ -40,16 +40,16 @@ def Tile_WaitOp : Tile_Op<"wait"> {
   let assemblyFormat = "$token attr-dict";
 }
 def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments]> {
-  let summary = "Element (i, j) from memory[offset + i * strides[0] + j * strides[1]]; rows at or past `rows` are zero and not touched";
+  let summary = "Element (i, j) from memory[offset + i * strides[0] + j * strides[1]]; rows at or past `rows`, or without a bit in `mask`, are zero and not touched";
   let description = [{
     Memory is global (`!llvm.ptr<1>`) or a shared buffer. `stride`, of global
-    memory only, is added to strides[0]. The innermost register factor of the contiguous dimension becomes one vector access. `layout` is
+    memory only, is added to strides[0]. Bit i of `mask` is row i, of at most 64. The innermost register factor of the contiguous dimension becomes one vector access. `layout` is
     the anchor that replay-assign-layouts puts into the result type.
   }];
   let arguments = (ins Tile_Memory:$src, I64:$offset, DenseI64ArrayAttr:$strides, Optional<Index>:$rows,
-      Optional<I64>:$stride, OptionalAttr<Tile_LayoutAttr>:$layout);
+      Optional<I64>:$stride, Optional<I64>:$mask, OptionalAttr<Tile_LayoutAttr>:$layout);
   let results = (outs Tile_Tensor:$result);
-  let assemblyFormat = "$src `[` $offset `]` `strides` $strides (`stride` `(` $stride^ `)`)? (`rows` `(` $rows^ `)`)? (`layout` $layout^)? attr-dict `:` type($src) `->` type($result)";
+  let assemblyFormat = "$src `[` $offset `]` `strides` $strides (`stride` `(` $stride^ `)`)? (`rows` `(` $rows^ `)`)? (`mask` `(` $mask^ `)`)? (`layout` $layout^)? attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
@@ -77,9 +77,13 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
 }
 def Tile_ScanOp : Tile_Op<"scan", [Pure]> {
   let summary = "Exclusive suffix sums along the rows, s_j = sum_{i>j} x_i, and the total [1, n]";
-  let arguments = (ins Tile_TensorF32:$x);
+  let description = [{
+    With `from` the first row is that one, and row 0 follows the last: rows before
+    it come after those from it on.
+  }];
+  let arguments = (ins Tile_TensorF32:$x, Optional<Index>:$from);
   let results = (outs Tile_TensorF32:$suffix, Tile_TensorF32:$total);
-  let assemblyFormat = "`add` $x attr-dict `:` type($x) `->` type($suffix) `,` type($total)";
+  let assemblyFormat = "`add` $x (`from` `(` $from^ `)`)? attr-dict `:` type($x) `->` type($suffix) `,` type($total)";
   let hasVerifier = 1;
 }
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {

@@ -57,8 +57,9 @@ namespace {
 class Access {
 public:
   Access(Lowering &l, const TileInfo &tile, Value memory, Value offset, ArrayRef<int64_t> strides,
-         Value rows, Value also, Value rowStride = {})
-      : l(l), tile(tile), memory(memory), strides(strides), rows(rows), also(also), rowStride(rowStride) {
+         Value rows, Value also, Value rowStride = {}, Value mask = {})
+      : l(l), tile(tile), memory(memory), strides(strides), rows(rows), also(also), rowStride(rowStride),
+        mask(mask) {
     bool smem = isa<tile::SmemType>(memory.getType());
     pointer = smem ? l.sharedOf(memory) : memory;
     if (!pointer)
@@ -133,7 +134,7 @@ private:
           break;
         run *= f.size;
       }
-      if (strides[dim] != 1 || run == 1 || (dim == 0 && rows))
+      if (strides[dim] != 1 || run == 1 || (dim == 0 && (rows || mask)))
         continue;
       int64_t align = smem ? sharedAlignment(offset) : contractAlignment(memory);
       int64_t best = std::min<int64_t>(16, align) / eltBytes;
@@ -184,6 +185,8 @@ private:
   Value insideDim(unsigned dim, int64_t coord) {
     bool limited = dim == 0 && rows;
     bool padded = coord + tile.maxThreadCoord(dim) >= tile.shape(dim);
+    if (dim == 0 && mask)
+      return hasBit(coord);
     if (!limited && !padded)
       return nullptr;
     Value &known = inside[dim][coord];
@@ -202,11 +205,35 @@ private:
     return known = arith::CmpIOp::create(l.b, arith::CmpIPredicate::sgt, room[dim], l.i32(coord));
   }
 
+  /// Whether the mask has the bit of this thread's row at `coord`.
+  Value hasBit(int64_t coord) {
+    Value &known = inside[0][coord];
+    if (known)
+      return known;
+    ImplicitLocOpBuilder &b = l.b;
+    bool isNarrow = tile.layout.extent(0) <= 32;
+    if (!room[0]) {
+      Value bits = mask;
+      // Padding is no row.
+      if (int64_t rows = tile.shape(0); tile.layout.extent(0) > rows && rows < 64)
+        bits = arith::AndIOp::create(b, bits, i64((int64_t(1) << rows) - 1));
+      if (isNarrow)
+        bits = arith::TruncIOp::create(b, b.getI32Type(), bits);
+      if (Value shift = thread[0])
+        bits = arith::ShRUIOp::create(
+            b, bits, isNarrow ? shift : Value(arith::ExtUIOp::create(b, b.getI64Type(), shift)));
+      room[0] = bits;
+    }
+    auto constant = [&](uint64_t value) { return isNarrow ? l.i32(int64_t(value)) : i64(int64_t(value)); };
+    Value bit = arith::AndIOp::create(b, room[0], constant(uint64_t(1) << coord));
+    return known = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, constant(0));
+  }
+
   Lowering &l;
   const TileInfo &tile;
   Value memory;
   ArrayRef<int64_t> strides;
-  Value rows, also, rowStride, pointer, base;
+  Value rows, also, rowStride, mask, pointer, base;
   llvm::DenseMap<int64_t, Value> rowBase;
   Value thread[2], room[2];
   llvm::DenseMap<int64_t, Value> inside[2];
@@ -217,7 +244,8 @@ private:
 
 LogicalResult gpulower::lowerLoad(Lowering &l, tile::LoadOp op) {
   TileInfo tile(op.getResult());
-  Access access(l, tile, op.getSrc(), op.getOffset(), op.getStrides(), op.getRows(), {}, op.getStride());
+  Access access(l, tile, op.getSrc(), op.getOffset(), op.getStrides(), op.getRows(), {}, op.getStride(),
+                op.getMask());
   if (!access.valid())
     return failure();
   SmallVector<Value> regs(tile.numRegs());

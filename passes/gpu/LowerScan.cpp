@@ -4,6 +4,9 @@
 // current block of rows and t the block's total, a factor of n digits makes
 //   s_i += sum_{i' > i} t_i',   t = sum_i' t_i'.
 //
+// A ring that starts at another row than its first is two such scans, of the rows
+// from there on and of those before, which are the later ones.
+//
 //===----------------------------------------------------------------------===//
 #include "passes/gpu/TileToGpu.h"
 
@@ -64,21 +67,57 @@ struct Scan {
       t = sum;
     }
   }
+
+  void run(const TileInfo &x) {
+    suffix.resize(total.size());
+    for (Factor f : llvm::reverse(x.layout.dims[0])) {
+      if (f.size == 1)
+        continue;
+      f.owner == Owner::Reg ? overRegisters(f) : overLanes(f);
+    }
+    Value zero = arith::ConstantOp::create(l.b, l.b.getF32FloatAttr(0));
+    for (Value &s : suffix)
+      s = s ? s : zero;
+  }
 };
 } // namespace
 
+static Scan scanRows(Lowering &l, const TileInfo &x, ArrayRef<Value> regs) {
+  Scan scan{l, {}, SmallVector<Value>(regs)};
+  scan.run(x);
+  return scan;
+}
+
+/// The rows from `from` on, then those before it.
+static Scan scanFrom(Lowering &l, const TileInfo &x, ArrayRef<Value> regs, Value from) {
+  ImplicitLocOpBuilder &b = l.b;
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value left = arith::IndexCastOp::create(b, b.getI32Type(), from);
+  if (Value mine = l.threadCoord(x, 0))
+    left = arith::SubIOp::create(b, left, mine);
+  llvm::DenseMap<int64_t, Value> isOld; // by row
+  SmallVector<Value> first, second;
+  for (auto [reg, value] : llvm::enumerate(regs)) {
+    int64_t row = x.coords(reg).first;
+    Value &old = isOld[row];
+    if (!old)
+      old = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, left, l.i32(row));
+    first.push_back(arith::SelectOp::create(b, old, value, zero));
+    second.push_back(arith::SelectOp::create(b, old, zero, value));
+  }
+  Scan older = scanRows(l, x, first), newer = scanRows(l, x, second);
+  for (size_t reg = 0; reg < regs.size(); ++reg) {
+    Value all = arith::AddFOp::create(b, older.suffix[reg], newer.total[reg]);
+    older.suffix[reg] = arith::SelectOp::create(b, isOld[x.coords(reg).first], all, newer.suffix[reg]);
+    older.total[reg] = arith::AddFOp::create(b, older.total[reg], newer.total[reg]);
+  }
+  return older;
+}
+
 LogicalResult gpulower::lowerScan(Lowering &l, tile::ScanOp op) {
   TileInfo x(op.getX()), total(op.getTotal());
-  Scan scan{l, {}, l.regsOf(op.getX())};
-  scan.suffix.resize(scan.total.size());
-  for (Factor f : llvm::reverse(x.layout.dims[0])) {
-    if (f.size == 1)
-      continue;
-    f.owner == Owner::Reg ? scan.overRegisters(f) : scan.overLanes(f);
-  }
-  Value zero = arith::ConstantOp::create(l.b, l.b.getF32FloatAttr(0));
-  for (Value &s : scan.suffix)
-    s = s ? s : zero;
+  SmallVector<Value> regs = l.regsOf(op.getX());
+  Scan scan = op.getFrom() ? scanFrom(l, x, regs, op.getFrom()) : scanRows(l, x, regs);
   SmallVector<Value> totals;
   for (int64_t r = 0, e = total.numRegs(); r < e; ++r)
     totals.push_back(scan.total[*x.find(0, total.coords(r).second)]);

@@ -48,6 +48,9 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     facts.ringLength = ring.getLength();
     if (replay::FieldAttr g = ring.getField("g"); g && g.getDim() == replay::FieldDim::K)
       facts.gateDim = facts.K;
+    // One copy takes records that lie from the first position on.
+    auto load = records.getDefiningOp<replay::LoadRingOp>();
+    facts.scattered |= load && (load.getBase() || load.getMask());
   };
   bool always = false, sometimes = false;
   auto isInLoop = [](Operation *op) { return op->getParentOfType<scf::ForOp>() != nullptr; };
@@ -103,8 +106,9 @@ int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
   int64_t length = facts.ringLength, bytes = facts.reads * facts.tokens * length * 4;
   bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
+  bool bulkKeys = bulk && !facts.scattered;
   if (bulk) // and room for the mbarriers and for alignment
-    bytes += tiling.bv * facts.K * facts.stateBytes + length * facts.K * 4 + 256;
+    bytes += tiling.bv * facts.K * facts.stateBytes + (bulkKeys ? length * facts.K * 4 : 0) + 256;
   if (alongK)
     bytes += (length + 1 + facts.tokens * (1 + facts.levels())) * facts.K * 4;
   if (facts.tokens > 1)
@@ -112,7 +116,7 @@ static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
   if (facts.loopGates)
     bytes += facts.K * 4;
   if (facts.folds)
-    bytes += length * tiling.bv * 4 + (bulk && !alongK ? 0 : length * facts.K * 4);
+    bytes += length * tiling.bv * 4 + (bulkKeys && !alongK ? 0 : length * facts.K * 4);
   return bytes;
 }
 
@@ -203,7 +207,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   }
   int64_t rows = tiling.rowsPerLane(facts), threads = tiling.warps * 32;
   int64_t perLane = facts.paddedK() / facts.lanes, length = facts.ringLength;
-  bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
+  bool bulk = tiling.copy == 1, bulkKeys = bulk && !facts.scattered, alongK = facts.gateDim > 1;
 
   // Registers: the state tile and its operands, and what the ring keeps in flight
   // (weights meet the keys where gates run along K).
@@ -211,7 +215,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   int64_t keyRows = divideCeilSigned(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
   int64_t ring = 0;
   if (length) {
-    int64_t keys = keyRows * perLane * ((!bulk && passes > 1 ? 2 : 1) + (alongK ? 1 : 0));
+    int64_t keys = keyRows * perLane * ((!bulkKeys && passes > 1 ? 2 : 1) + (alongK ? 1 : 0));
     int64_t gates = alongK ? length * divideCeilSigned(facts.K, threads) : 0;
     ring = keys + gates + divideCeilSigned(length, 8) * rows;
   }

@@ -20,6 +20,7 @@ struct KernelFacts {
   int64_t gateDim = 1;      ///< Of the records.
   int64_t reads = 0;        ///< Vectors of a token that meet the state.
   int64_t tokens = 1;       ///< Of a row.
+  bool scattered = false;   ///< Records need not lie from the first position on.
   bool folds = false;       ///< Records are applied to the state.
   double storeShare = 0;    ///< Mean fraction of launches that write it.
   /// Loops that carry a state: the vectors that meet it in one step, the most steps,

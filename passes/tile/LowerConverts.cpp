@@ -41,7 +41,7 @@ static LogicalResult lower(ConvertOp op) {
   Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
   DenseI64ArrayAttr strides = b.getDenseI64ArrayAttr({cols, 1});
   StoreOp::create(b, loc, op.getX(), smem, zero, strides, Value(), Value());
-  Value loaded = LoadOp::create(b, loc, to, smem, zero, strides, Value(), Value(), LayoutAttr());
+  Value loaded = LoadOp::create(b, loc, to, smem, zero, strides, Value(), Value(), Value(), LayoutAttr());
   op.getResult().replaceAllUsesWith(loaded);
   op.erase();
   return success();

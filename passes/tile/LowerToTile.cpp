@@ -27,6 +27,9 @@ LogicalResult Lowering::run() {
   Block &body = kernel.getBody().front();
   if (failed(lowerWhere(body, [](Operation &op) { return isa<replay::RowOp, replay::WindowOp>(op); })))
     return failure();
+  // Numbers of the row alone need no slot; null rows have theirs all the same.
+  if (!live && llvm::any_of(signature.args, [](const Arg &arg) { return arg.name == "state_idx"; }))
+    loadRow();
   if (llvm::any_of(body.getOps<replay::CursorOp>(),
                    [](replay::CursorOp op) { return !op.getFlush().use_empty(); }))
     forced = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
@@ -38,9 +41,12 @@ LogicalResult Lowering::run() {
       })))
     return failure();
   if (live) {
-    // A row without tokens writes nothing, neither outputs nor records.
+    // A row without tokens writes nothing, neither outputs nor records, where all
+    // that is written belongs to a token.
+    bool storesState = false;
+    kernel.getBody().walk([&](replay::StoreStateOp) { storesState = true; });
     for (auto out : body.getOps<replay::StoreOutOp>())
-      if (!out.getWindow().empty())
+      if (!out.getWindow().empty() && !storesState)
         live = arith::AndIOp::create(b, live, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
                                                                    tokensFrom(out.getWindow(), 0), index(0)));
     auto branch = scf::IfOp::create(b, live, /*withElseRegion=*/true);
@@ -49,7 +55,10 @@ LogicalResult Lowering::run() {
     b.setInsertionPointToStart(branch.thenBlock());
   }
   auto isLoad = [](Operation &op) {
-    return isa<replay::CursorOp, replay::LoadSlotOp, replay::LoadStateOp, replay::LoadRingOp>(op);
+    // Numbers too: the conditions of branches are known to what is before them.
+    bool isNumber = op.getNumResults() == 1 && OpTrait::hasElementwiseMappableTraits(&op) &&
+                    op.getResult(0).getType().isIntOrIndex();
+    return isNumber || isa<replay::PathMaskOp, replay::CursorOp, replay::LoadSlotOp, replay::LoadStateOp, replay::LoadRingOp>(op);
   };
   // Gates along K are spread over the block: all of them before any is gathered.
   auto isSpread = [](Operation &op) {

@@ -73,12 +73,14 @@ struct StateTile {
 /// What has been loaded of the records of a ring.
 struct RingTiles {
   Value slot;         // i64
-  Value valid;        // index
+  Value valid;        // index: how many; i64: a bit for each position
+  Value base;         // index: where the first record lies; null = at 0
   replay::RingAttr format;
   Value g, d;                         // [L, GK], [L, bv]
   llvm::SmallVector<Value> keys;      // one tile per pass
   Value keySmem, keyToken;            // bulk
   bool keysLanded = false;
+  bool bulkKeys = false; ///< By one copy: they lie from the first position on.
   Value w, tot;                       // [L, GK], [1, GK]
   Value weightSmem;                   // w in shared memory where GK = K
   Value foldD, foldK;                 // operands of the fold, in shared memory
@@ -145,6 +147,7 @@ private:
   void store(Value value, Value memory, Value offset, int64_t rowStride, Value rows = {},
              Value owner = {}, int64_t colStride = 1);
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
+  Value loadRow();
   mlir::LogicalResult lowerRow(replay::RowOp op);
   mlir::LogicalResult lowerCursor(replay::CursorOp op);
   mlir::LogicalResult lowerLoadSlot(replay::LoadSlotOp op);
@@ -161,6 +164,7 @@ private:
   mlir::LogicalResult lowerStoreOut(replay::StoreOutOp op);
   mlir::LogicalResult lowerAppend(replay::AppendOp op);
   Value ownerOf(replay::FieldAttr field);
+  llvm::SmallVector<Value> positionsFrom(Value wp, Value base, int64_t count);
 
   // LowerToTileMath.cpp: arithmetic on tiles.
   RankedTensorType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
@@ -228,6 +232,7 @@ private:
   mlir::LogicalResult lowerWeights(replay::RingWeightsOp op);
   mlir::LogicalResult lowerRingRead(replay::RingReadOp op);
   Value fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field);
+  Value validRecords(replay::LoadRingOp op);
   Value rowsFrom(Value valid, int64_t first);
   int64_t passRows(const RingTiles &ring, int64_t pass);
   void loadGates(RingTiles &ring);

@@ -101,8 +101,9 @@ Value Lowering::offset(StringRef name, Value outer, Value head, int64_t headSize
 Value Lowering::load(Value memory, Value offset, ArrayRef<int64_t> shape, Type element,
                      int64_t rowStride, const tile::Layout &layout, Value rows,
                      Value tokenStride) {
+  Value mask = rows && rows.getType().isInteger(64) ? std::exchange(rows, Value()) : Value();
   return tile::LoadOp::create(b, tileType(shape, element), memory, offset,
-                              b.getDenseI64ArrayAttr({rowStride, 1}), rows, tokenStride,
+                              b.getDenseI64ArrayAttr({rowStride, 1}), rows, tokenStride, mask,
                               layout.toAttr(b.getContext()));
 }
 
@@ -121,21 +122,23 @@ Value Lowering::alloc(int64_t rows, int64_t cols, Type element) {
 // Rows and cursors
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lowerRow(replay::RowOp op) {
-  auto slotOf = [&](StringRef name) {
-    Value slot = scalarLoad(name, b.getI32Type(), row);
-    return std::pair(slot, Value(arith::ExtSIOp::create(b, b.getI64Type(), slot)));
-  };
-  auto [raw, slot] = slotOf("state_idx");
+/// The state slot as it stands; sets `live`.
+Value Lowering::loadRow() {
+  Value raw = scalarLoad("state_idx", b.getI32Type(), row);
   auto predicate = *kernel.getNull() == replay::Null::LT0 ? arith::CmpIPredicate::sge
                                                           : arith::CmpIPredicate::sgt;
   live = arith::CmpIOp::create(b, predicate, raw,
                                arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
+  return raw;
+}
+
+LogicalResult Lowering::lowerRow(replay::RowOp op) {
+  auto wide = [&](Value slot) { return Value(arith::ExtSIOp::create(b, b.getI64Type(), slot)); };
   // Slots stay i64; the source's index values are addresses only.
-  values[op.getSlot()] = slot;
+  values[op.getSlot()] = wide(loadRow());
   values[op.getLive()] = live;
   if (!op.getRing().use_empty())
-    values[op.getRing()] = slotOf("ring_idx").second;
+    values[op.getRing()] = wide(scalarLoad("ring_idx", b.getI32Type(), row));
   return success();
 }
 
@@ -303,7 +306,8 @@ void Lowering::storeZeros() {
   });
   kernel.getBody().walk([&](replay::StoreRowOp op) {
     b.setLoc(op.getLoc());
-    storeRow(op.getName(), arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
+    int32_t none = op.getName() == "track_pos" ? -1 : 0; // 0 is a position
+    storeRow(op.getName(), arith::ConstantOp::create(b, b.getI32IntegerAttr(none)));
   });
 }
 
@@ -315,9 +319,31 @@ Value Lowering::ownerOf(replay::FieldAttr field) {
   return owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
 }
 
+/// Of `count` records from `wp` on, as i64.
+SmallVector<Value> Lowering::positionsFrom(Value wp, Value base, int64_t count) {
+  SmallVector<Value> positions;
+  Value first = toI64(wp), length = i64(kernel.getRingAttr().getLength());
+  if (base)
+    first = arith::AddIOp::create(b, first, toI64(base));
+  for (int64_t t = 0; t < count; ++t) {
+    Value at = t ? Value(arith::AddIOp::create(b, first, i64(t))) : first;
+    if (base) {
+      Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, length);
+      at = arith::SelectOp::create(b, wraps, arith::SubIOp::create(b, at, length), at);
+    }
+    positions.push_back(at);
+  }
+  return positions;
+}
+
 LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
   replay::RingAttr format = kernel.getRingAttr();
   Value wp = values[op.getWp()], fits;
+  int64_t count = cast<ShapedType>(op.getValues().front().getType()).getDimSize(0);
+  if (failed(expectWindow(op, op.getLength() != nullptr, count)))
+    return failure();
+  SmallVector<Value> positions =
+      positionsFrom(wp, op.getBase() ? values[op.getBase()] : Value(), op.getBase() ? count : 1);
   if (op.getLength()) {
     Value room = arith::SubIOp::create(b, index(format.getLength()), wp);
     fits = arith::MinSIOp::create(b, values[op.getLength()], room);
@@ -327,14 +353,12 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
     bool alongV = field.getDim() == replay::FieldDim::V;
     int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
     Value owner = ownerOf(field);
-    Value position = arith::IndexCastOp::create(b, b.getI64Type(), wp);
-    Value at = arith::AddIOp::create(b, fieldOffset(values[op.getRing()], format, field),
-                                     arith::MulIOp::create(b, position, i64(width)));
-    int64_t count = cast<ShapedType>(value.getType()).getDimSize(0);
-    if (failed(expectWindow(op, fits != nullptr, count)))
-      return failure();
+    Value first = fieldOffset(values[op.getRing()], format, field), at;
     for (int64_t t = 0; t < count; ++t) {
-      Value here = t ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
+      if (t < int64_t(positions.size()))
+        at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], i64(width)));
+      bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
+      Value here = follows ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
       Value tile = broadcast(fetch(rowOf(value, t)), {1, alongV ? dims.bv : width});
       // Tokens are staged in f32, of which their own dtype is a part.
       if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())

@@ -19,9 +19,34 @@ Value Lowering::fieldOffset(Value slot, replay::RingAttr format, replay::FieldAt
                 alongV ? vOffset : Value());
 }
 
+/// How many records there are from the first position on; as a bit for each
+/// position where they lie elsewhere. Positions are never turned into logical
+/// order: records stay where they are, and no address waits for the base.
+Value Lowering::validRecords(replay::LoadRingOp op) {
+  if (op.getMask())
+    return values.lookup(op.getMask());
+  Value valid = values.lookup(op.getValid());
+  if (!op.getBase())
+    return valid;
+  int64_t length = op.getRecords().getType().getRing().getLength();
+  Value count = toI64(valid), base = toI64(values.lookup(op.getBase()));
+  Value low = arith::SubIOp::create(b, arith::ShLIOp::create(b, i64(1), count), i64(1));
+  Value all = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, count, i64(64));
+  low = arith::SelectOp::create(b, all, i64(-1), low);
+  // Rotated by the base; what leaves the ring above comes in below. In two steps:
+  // a shift by 64 is none.
+  Value up = arith::ShLIOp::create(b, low, base);
+  Value down = arith::ShRUIOp::create(b, arith::ShRUIOp::create(b, low, i64(1)),
+                                      arith::SubIOp::create(b, i64(length - 1), base));
+  Value bits = arith::OrIOp::create(b, up, down);
+  return length == 64 ? bits : Value(arith::AndIOp::create(b, bits, i64((int64_t(1) << length) - 1)));
+}
+
 Value Lowering::rowsFrom(Value valid, int64_t first) {
   if (first == 0)
     return valid;
+  if (valid.getType().isInteger(64))
+    return arith::ShRUIOp::create(b, valid, i64(first));
   Value rest = arith::SubIOp::create(b, valid, index(first));
   return arith::MaxSIOp::create(b, rest, index(0));
 }
@@ -54,12 +79,12 @@ void Lowering::loadValues(RingTiles &ring) {
 void Lowering::loadKeys(RingTiles &ring, int64_t upTo) {
   int64_t length = ring.format.getLength();
   auto base = [&] { return fieldOffset(ring.slot, ring.format, ring.format.getField("k")); };
-  if (dims.bulk && !ring.keySmem) {
+  if (ring.bulkKeys && !ring.keySmem) {
     ring.keySmem = alloc(length, dims.K, b.getF32Type());
     ring.keyToken = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), arg("k_ring"),
                                          base(), ring.keySmem, ring.valid, IntegerAttr());
   }
-  if (dims.bulk)
+  if (ring.bulkKeys)
     return;
   for (int64_t pass = ring.keys.size(); pass <= upTo && pass * dims.bc < length; ++pass) {
     Value at = base();
@@ -73,8 +98,10 @@ void Lowering::loadKeys(RingTiles &ring, int64_t upTo) {
 LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
   RingTiles ring;
   ring.slot = values.lookup(op.getRing());
-  ring.valid = values.lookup(op.getValid());
+  ring.valid = validRecords(op);
+  ring.base = op.getBase() ? values.lookup(op.getBase()) : Value();
   ring.format = op.getRecords().getType().getRing();
+  ring.bulkKeys = dims.bulk && ring.valid.getType().isIndex();
   bool needsRecords = llvm::any_of(op->getUsers(), [](Operation *user) {
     return isa<replay::RingReadOp, replay::ReplayOp>(user);
   });
@@ -107,7 +134,7 @@ void Lowering::formWeights(RingTiles &ring) {
   loadGates(ring);
   auto type = cast<RankedTensorType>(ring.g.getType());
   auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()),
-                                   ring.g);
+                                   ring.g, ring.base);
   bool alongK = gateDim(ring.format, dims) > 1;
   if (alongK)
     spread.insert(scan.getTotal());
@@ -131,7 +158,7 @@ LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
 Value Lowering::weightedKeys(RingTiles &ring, int64_t pass) {
   int64_t rows = passRows(ring, pass), first = pass * dims.bc;
   Value keys;
-  if (dims.bulk) {
+  if (ring.bulkKeys) {
     loadKeys(ring, pass);
     if (!ring.keysLanded)
       tile::WaitOp::create(b, ring.keyToken);
@@ -234,7 +261,7 @@ static void when(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> 
 }
 
 void Lowering::stageKeys(RingTiles &ring, int64_t pass, Value keys, Value condition) {
-  if (dims.bulk && gateDim(ring.format, dims) == 1) {
+  if (ring.bulkKeys && gateDim(ring.format, dims) == 1) {
     ring.foldK = ring.keySmem; // the copy is what the fold needs
     return;
   }

@@ -154,7 +154,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       used[load.getName()] = isFlag ? i8 : i32;
     } else if (auto store = dyn_cast<replay::StoreRowOp>(op)) {
       perHead = false;
-      used[store.getName()] = i32;
+      used["state_idx"] = used[store.getName()] = i32;
     } else if (auto cursor = dyn_cast<replay::SetCursorOp>(op)) {
       perHead = false;
       used[cursor.getName()] = cursor.getName() == "is_flush" ? i8 : i32;

@@ -201,16 +201,12 @@ LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
 }
 
 /// Where in a ring a record lies, and (0 or 1) whether it is there at all: one past
-/// the end of a linear ring was never kept.
+/// the last that a ring holds was never kept.
 std::pair<Value, Value> Lowering::placeOf(Value position, Value base) {
-  Value length = i64(kernel.getRingAttr().getLength()), at = toI64(values.lookup(position));
-  if (base) {
-    at = arith::AddIOp::create(b, at, toI64(values.lookup(base)));
-    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, length);
-    return {arith::SelectOp::create(b, wraps, arith::SubIOp::create(b, at, length), at), Value()};
-  }
-  Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at, length);
-  return {at, arith::SelectOp::create(b, isThere, index(1), index(0))};
+  Value length = i64(kernel.getRingAttr().getLength());
+  Value at = toI64(values.lookup(position)), isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at, length);
+  Value place = base ? positionsFrom(at, values.lookup(base), 1).front() : at;
+  return {place, arith::SelectOp::create(b, isThere, index(1), index(0))};
 }
 
 /// Each thread moves columns of its own: in program order a record is read before

@@ -172,7 +172,11 @@ static LogicalResult verify(Operation *op, const Uniformity &uniformity) {
           return success();
         return op.emitOpError() << "expected a planned offset (replay-plan-shared sets it)";
       })
-      .Case([&](LoadOp op) { return memory(op, op.getOffset(), op.getRows(), {}, op.getStride()); })
+      .Case([&](LoadOp op) {
+        return success(succeeded(memory(op, op.getOffset(), op.getRows(), {}, op.getStride())) &&
+                       succeeded(verifyUniform(op, "'mask'", op.getMask(), uniformity)));
+      })
+      .Case([&](ScanOp op) { return verifyUniform(op, "'from'", op.getFrom(), uniformity); })
       .Case([&](StoreOp op) { return memory(op, op.getOffset(), op.getRows(), op.getOwner()); })
       .Case([&](CopyOp op) {
         return success(succeeded(verifyCopy(op)) &&

@@ -298,7 +298,7 @@ CheckReport check(const std::string &variant, Fault fault) {
   model.spec = *spec;
   model.fault = fault;
   Device device = Device::openHost();
-  VerifyKernels kernels{kernel(device, verifyEntry), kernel(device, cursorsEntry), kernel(device, foldEntry), {}, {}};
+  VerifyKernels kernels{kernel(device, verifyEntry), kernel(device, cursorsEntry), kernel(device, foldEntry)};
   if (spec->window == Window::Tree)
     kernels.compact.emplace(kernel(device, compactEntry));
   CheckOptions options;

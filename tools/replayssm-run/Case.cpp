@@ -25,7 +25,7 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   int64_t tokens = isWindowed ? B * (spec.T + 1) + 3 : B;
   // With null = lt0 slot 0 is an ordinary slot; with le0 it is nobody's.
   // Where states are stored to other slots, each row has one of its own.
-  int64_t stateSlots = B + options.spareSlots + (spec.dst ? B : 0), ringSlots = B + options.spareSlots;
+  int64_t ringSlots = B + options.spareSlots, stateSlots = ringSlots + B * (spec.dst + spec.track);
 
   auto add = [&](const std::string &name, DType dtype, int64_t width, int64_t slots,
                  int64_t inner, bool gap) {
@@ -59,8 +59,17 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     add("parent", DType::F32, 4, 1, B * spec.T, false);
     add("accept_idx", DType::F32, 4, 1, B * spec.T, false);
   }
+  if (spec.phase == Phase::Verify && spec.flushAt != FlushAt::EveryCommit)
+    add("reset_mask", DType::F32, 1, 1, B, false);
+  if (spec.isCircular()) {
+    add("base", DType::F32, 4, 1, ringSlots, false);
+    add("is_flush", DType::F32, 1, 1, ringSlots, false);
+  }
   if (spec.dst)
     add("dst_idx", DType::F32, 4, 1, B, false);
+  if (spec.track)
+    for (const char *name : {"track_step", "track_pos", "track_idx"})
+      add(name, DType::F32, 4, 1, B, false);
   if (ofSnapshots)
     addFloats("snapshots", spec.state, ringSlots, spec.T * spec.HV * spec.V * spec.K, true);
   for (const Field &field : c.fields()) {
@@ -113,8 +122,16 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     std::memcpy(c.arrays["ring_idx"].at(0, row), &ring, 4);
     if (spec.dst)
       c.setInteger("dst_idx", row, isNull[row] ? INT32_MAX : stateOf[B + row]);
+    if (spec.track)
+      c.setInteger("track_idx", row, isNull[row] ? INT32_MAX : stateOf[B * (1 + spec.dst) + row]);
   }
-  std::memset(c.arrays["wp"].host.data(), 0, c.arrays["wp"].host.size());
+  // Where every commit folds there is no cursor: what it says is nobody's.
+  bool hasCursor = spec.flushAt != FlushAt::EveryCommit;
+  std::memset(c.arrays["wp"].host.data(), hasCursor ? 0 : 0x55, c.arrays["wp"].host.size());
+  for (int64_t slot = 0; slot < ringSlots && spec.isCircular(); ++slot) {
+    c.setInteger("base", slot, int64_t(c.rng() % spec.L));
+    *c.arrays["is_flush"].at(0, slot) = uniform(c.rng) < 0.2;
+  }
 
   std::normal_distribution<double> normal(0, 1);
   Array &state = c.arrays["state"];
@@ -243,7 +260,15 @@ int64_t Case::ringSlot(int64_t row) const { return readInt(arrays, "ring_idx", r
 bool Case::live(int64_t row) const {
   return spec.null == NullRow::LE0 ? stateSlot(row) > 0 : stateSlot(row) >= 0;
 }
-int32_t Case::wp(int64_t row) const { return readInt(arrays, "wp", ringSlot(row)); }
+int32_t Case::wp(int64_t row) const {
+  return spec.flushAt == FlushAt::EveryCommit ? 0 : readInt(arrays, "wp", ringSlot(row));
+}
+int32_t Case::base(int64_t row) const {
+  return spec.isCircular() ? readInt(arrays, "base", ringSlot(row)) : 0;
+}
+bool Case::flushing(int64_t row) const {
+  return spec.isCircular() && *arrays.at("is_flush").at(0, ringSlot(row)) != 0;
+}
 bool Case::forced(int64_t row) const { return *arrays.at("force_flush").at(0, row) != 0; }
 
 reference::Token Case::token(int64_t index, int64_t hv) const {
@@ -322,15 +347,22 @@ Case::OwnedRecords Case::records(int64_t row, int64_t hv) const {
   return records(row, hv, wp(row));
 }
 
-Case::OwnedRecords Case::records(int64_t row, int64_t hv, int64_t count) const {
+std::vector<int64_t> Case::positions(int64_t row, int64_t first, int64_t end) const {
+  std::vector<int64_t> positions;
+  for (int64_t j = first; j < end; ++j)
+    positions.push_back(position(row, j));
+  return positions;
+}
+
+Case::OwnedRecords Case::recordsAt(int64_t row, int64_t hv, const std::vector<int64_t> &positions) const {
   OwnedRecords records;
-  records.wp = count;
+  records.wp = int64_t(positions.size());
   int64_t h = hv / (spec.HV / spec.H), GK = spec.gateDim();
   auto take = [&](const char *name, int64_t head, int64_t n) {
     std::vector<float> values(records.wp * n);
-    if (!values.empty())
-      std::memcpy(values.data(), arrays.at(name).at(ringSlot(row), head * spec.L * n),
-                  values.size() * 4);
+    for (int64_t j = 0; j < records.wp; ++j)
+      std::memcpy(values.data() + j * n,
+                  arrays.at(name).at(ringSlot(row), (head * spec.L + positions[j]) * n), n * 4);
     return values;
   };
   records.d = take("d_ring", hv, spec.V);

@@ -66,8 +66,15 @@ public:
   int64_t stateSlot(int64_t row) const;
   int64_t ringSlot(int64_t row) const;
   int64_t targetSlot(int64_t row) const; ///< Where states are stored.
-  int32_t wp(int64_t row) const; ///< As in the host mirror.
+  /// As in the host mirror; where every commit folds, windows start the ring.
+  int32_t wp(int64_t row) const;
+  int32_t base(int64_t row) const;  ///< 0 in a linear ring.
+  bool flushing(int64_t row) const; ///< is_flush of its ring slot.
   bool forced(int64_t row) const;
+  /// Where record `j` of a row lies in its ring.
+  int64_t position(int64_t row, int64_t j) const { return (base(row) + j) % spec.L; }
+  /// Those of records first .. end-1.
+  std::vector<int64_t> positions(int64_t row, int64_t first, int64_t end) const;
 
   /// The inputs of one (token, value head), as the oracle wants them; the token
   /// of a decode kernel is its row.
@@ -82,7 +89,10 @@ public:
     int64_t wp = 0;
   };
   OwnedRecords records(int64_t row, int64_t hv) const;
-  OwnedRecords records(int64_t row, int64_t hv, int64_t count) const;
+  OwnedRecords records(int64_t row, int64_t hv, int64_t count) const {
+    return recordsAt(row, hv, positions(row, 0, count));
+  }
+  OwnedRecords recordsAt(int64_t row, int64_t hv, const std::vector<int64_t> &positions) const;
 
   /// One field of a record: its ring buffer, for how many heads, and its width.
   struct Field {

@@ -93,33 +93,51 @@ static Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec
   return std::optional<Kernel>(kernel.take());
 }
 
-/// The kernels of the commit set that a verify kernel belongs to.
-static Result<VerifyKernels> jitVerifySet(Device &device, Kernel verify, const KernelSpec &spec,
+/// The kernels of the window set that `kernel` belongs to, verify or a fold.
+static Result<VerifyKernels> jitVerifySet(Device &device, Kernel kernel, const KernelSpec &spec,
                                           const CompileOptions &options) {
-  KernelSpec other = spec;
-  other.phase = Phase::Cursors;
-  auto cursors = jitSpec(device, other);
+  KernelSpec plain = spec;
+  plain.track = plain.dst = false;
+  auto jit = [&](Phase phase, bool track, bool dst, const CompileOptions &options) {
+    KernelSpec other = plain;
+    other.phase = phase;
+    other.track = track;
+    other.dst = dst;
+    return jitSpec(device, other, options);
+  };
+  auto cursors = jit(Phase::Cursors, spec.track, false, {});
   if (!cursors)
     return cursors.status();
-  other.phase = Phase::Fold;
-  auto fold = jitSpec(device, other, options);
-  if (!fold)
-    return fold.status();
-  VerifyKernels kernels{std::move(verify), cursors.take(), fold.take(), {}, {}};
-  if (spec.window == Window::Tree) {
-    other.phase = Phase::Compact;
-    auto compact = jitSpec(device, other);
+  bool isFold = spec.phase == Phase::Fold;
+  auto other = isFold                            ? jit(Phase::Verify, false, false, options)
+               : spec.flushAt == FlushAt::Verify ? jit(Phase::Reset, false, false, {})
+                                                 : jit(Phase::Fold, false, false, options);
+  if (!other)
+    return other.status();
+  VerifyKernels kernels{isFold ? other.take() : std::move(kernel), cursors.take()};
+  if (isFold)
+    kernels.fold.emplace(std::move(kernel));
+  else
+    (spec.flushAt == FlushAt::Verify ? kernels.reset : kernels.fold).emplace(other.take());
+  if (spec.flushAt == FlushAt::Commit) {
+    auto reset = jit(Phase::Reset, false, false, {});
+    if (!reset)
+      return reset.status();
+    kernels.reset.emplace(reset.take());
+  }
+  if (spec.window == Window::Tree && spec.flushAt != FlushAt::EveryCommit) {
+    auto compact = jit(Phase::Compact, false, false, {});
     if (!compact)
       return compact.status();
     kernels.compact.emplace(compact.take());
   }
-  if (spec.T > 1 || spec.L == 1)
+  // Rings of the two shapes need not agree bitwise.
+  if (spec.T > 1 || spec.L == 1 || spec.isCircular() || !spec.storesDelta())
     return kernels;
-  other.phase = Phase::Replay;
-  other.flushAt = FlushAt::Decode;
-  other.window = Window::Chain;
-  other.fold = Fold::Records;
-  auto decode = jitSpec(device, other);
+  plain.flushAt = FlushAt::Decode;
+  plain.window = Window::Chain;
+  plain.fold = Fold::Records;
+  auto decode = jit(Phase::Replay, false, false, {});
   if (!decode)
     return decode.status();
   kernels.decode.emplace(decode.take());
@@ -188,7 +206,9 @@ int run::runCheck(const Options &options) {
     auto spec = parseKernelSpec(manifest.spec);
     if (!spec)
       return report(spec.status());
-    if (spec->phase == Phase::Cursors || spec->phase == Phase::Fold || spec->phase == Phase::Compact) {
+    bool isAlone = kernels->size() == 1 && spec->phase == Phase::Fold;
+    bool isServing = spec->phase == Phase::Cursors || spec->phase == Phase::Reset || spec->phase == Phase::Compact;
+    if (isServing || (spec->phase == Phase::Fold && !isAlone)) {
       // Checked with the kernel that it serves; its resources are its own.
       auto resources = kernel.resources();
       if (!resources)
@@ -199,11 +219,12 @@ int run::runCheck(const Options &options) {
     }
     std::optional<VerifyKernels> set;
     std::optional<Kernel> cursors;
-    if (spec->phase == Phase::Verify) {
+    if (spec->phase == Phase::Verify || isAlone) {
       auto built = jitVerifySet(*device, std::move(kernel), *spec, compile);
       if (!built)
         return report(built.status());
       set.emplace(built.take());
+      spec->phase = Phase::Verify; // a fold alone: of the set's windows
     } else {
       auto built = jitCursors(*device, *spec);
       if (!built)

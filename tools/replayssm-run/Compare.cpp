@@ -151,6 +151,15 @@ void Recorder::compareOutput(const Array &out, int64_t token, int64_t hv,
   record(report.out, worst, 1.0, where);
 }
 
+void Recorder::compareGate(double got, double expected, const reference::Token &token, const std::string &where) {
+  // A softplus or sigmoid below 2^-126 may flush to zero before it is scaled.
+  double scale = spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog);
+  double smallest = spec.gate == Gate::Precomputed ? 0 : scale * 0x1p-125;
+  double slack = std::fabs(expected) < smallest ? smallest : 0;
+  record(report.gate, std::max(std::fabs(got - expected) - slack, /*NaN goes first*/ 0.0) / ulp(DType::F32, expected),
+         spec.gate == Gate::Precomputed ? 0.0 : 4.0, where);
+}
+
 double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int64_t position,
                                const reference::Step &expected, const reference::Token &token,
                                std::vector<double> &gates, const std::string &where) {
@@ -158,6 +167,11 @@ double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int6
   auto stored = [&](const char *name, int64_t head, int64_t n, int64_t i) {
     return toDouble(c.arrays.at(name).at(ringSlot, (head * L + position) * n + i), DType::F32);
   };
+  gates.resize(GK);
+  for (int64_t i = 0; i < GK; ++i)
+    compareGate(gates[i] = stored("g_ring", hv, GK, i), expected.g[i], token, where);
+  if (!spec.storesDelta())
+    return 0;
   std::vector<double> diff(V), keyDiff(K);
   for (int64_t v = 0; v < V; ++v)
     diff[v] = stored("d_ring", hv, V, v) - expected.d[v];
@@ -170,17 +184,6 @@ double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int6
   for (int64_t i = 0; i < K; ++i)
     keyDiff[i] = stored("k_ring", h, K, i) - expected.k[i];
   record(report.key, norm(keyDiff) / std::max(norm(expected.k), 1e-30), 6e-7, where);
-  gates.resize(GK);
-  for (int64_t i = 0; i < GK; ++i) {
-    gates[i] = stored("g_ring", hv, GK, i);
-    // A softplus or sigmoid below 2^-126 may flush to zero before it is scaled.
-    double scale = spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog);
-    double smallest = spec.gate == Gate::Precomputed ? 0 : scale * 0x1p-125;
-    double slack = std::fabs(expected.g[i]) < smallest ? smallest : 0;
-    record(report.gate,
-           std::max(std::fabs(gates[i] - expected.g[i]) - slack, /*NaN goes first*/ 0.0) / ulp(DType::F32, expected.g[i]),
-           spec.gate == Gate::Precomputed ? 0.0 : 4.0, where);
-  }
   return error;
 }
 

@@ -90,6 +90,7 @@ public:
   double growth; ///< sqrt(max(1, L / 16)): of the ring form's bounds.
 
 private:
+  void compareGate(double got, double expected, const reference::Token &token, const std::string &where);
   void failLocked(const std::string &message);
   KernelSpec spec;
   std::mutex mutex;

@@ -1,4 +1,4 @@
-//===- Verify.cpp - Verify, cursors and fold against the oracle -----------===//
+//===- Verify.cpp - Windows against the oracle ----------------------------===//
 //
 // Each launch is checked on its own, from the buffers that the kernels stored
 // before it: windows against the recurrence run token by token, cursors against
@@ -6,7 +6,7 @@
 // the accepted tokens runs along. What nobody may read holds NaN.
 //
 //===----------------------------------------------------------------------===//
-#include "tools/replayssm-run/Verify.h"
+#include "tools/replayssm-run/VerifyChecker.h"
 
 #include <chrono>
 #include <cmath>
@@ -15,61 +15,6 @@
 using namespace replayssm;
 using namespace replayssm::run;
 
-namespace {
-
-class VerifyChecker {
-public:
-  VerifyChecker(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
-                const CheckOptions &options, Case created)
-      : device(device), kernels(kernels), spec(spec), options(options), c(std::move(created)),
-        windows(c), before(mirror(c)), rec(spec) {}
-
-  Result<CheckReport> run();
-
-private:
-  void growRings(double rate);
-  Status verify();
-  void compareWindow(int64_t row, int64_t hv);
-  Status compareOtherWindows();
-  Status compareDecode();
-  void compareKept(const Windows &then, const Case &result, const Windows &now,
-                   const std::vector<std::vector<int64_t>> &kept, const std::vector<Case::Field> &fields,
-                   const char *what);
-  Status compact();
-  Status advance();
-  Status fold();
-  void compareFold(int64_t row, int64_t hv);
-  std::vector<double> folded(const Case &from, int64_t row, int64_t hv, std::vector<double> state,
-                             int64_t first, int64_t end) const;
-
-  Status launch(Kernel &kernel);
-  Status upload();
-  void restore(const Case &from);
-  /// NaN in every record that is none: at `valid` of a row and behind.
-  template <typename F> void poisonRings(F valid);
-  int32_t &integer(const char *name, int64_t i) {
-    return *reinterpret_cast<int32_t *>(c.arrays.at(name).at(0, i));
-  }
-  template <typename F> void forEachHead(F body) {
-    parallelFor(options.rows * spec.HV, [&](int64_t i) {
-      if (c.live(i / spec.HV))
-        body(i / spec.HV, i % spec.HV);
-    });
-  }
-
-  Device &device;
-  VerifyKernels &kernels;
-  KernelSpec spec;
-  CheckOptions options;
-  Case c;          ///< Buffers after the launch.
-  Windows windows;
-  Case before;     ///< Host mirrors before it (no device buffers).
-  std::vector<std::vector<double>> trajectory;         ///< [row * HV + hv] fp64 state.
-  std::vector<std::vector<std::vector<double>>> gates; ///< [row * HV + hv][token], as stored.
-  std::vector<Rms> deltaRms, stateRms;
-  Recorder rec;
-};
-
 Result<CheckReport> VerifyChecker::run() {
   size_t heads = options.rows * spec.HV;
   deltaRms.resize(heads);
@@ -77,12 +22,14 @@ Result<CheckReport> VerifyChecker::run() {
   gates.resize(heads);
   if (spec.state == DType::F32) {
     trajectory.resize(heads);
+    tracked.resize(heads);
     forEachHead([&](int64_t row, int64_t hv) { trajectory[row * spec.HV + hv] = c.state(row, hv); });
   }
   // About four folds of every row.
   int64_t steps = options.steps ? options.steps : 4 * spec.L / (spec.T + 1) + 4;
   for (int64_t i = 0; i < steps; ++i) {
     rec.stepIndex = i;
+    RSSM_RETURN_IF_ERROR(reset());
     growRings(i == 0 ? 0.7 : 0.1);
     RSSM_RETURN_IF_ERROR(verify());
     rec.digest(c.arrays["out"]);
@@ -90,7 +37,8 @@ Result<CheckReport> VerifyChecker::run() {
     RSSM_RETURN_IF_ERROR(compareDecode());
     RSSM_RETURN_IF_ERROR(compact());
     RSSM_RETURN_IF_ERROR(advance());
-    RSSM_RETURN_IF_ERROR(fold());
+    if (kernels.fold)
+      RSSM_RETURN_IF_ERROR(fold());
   }
   rec.summarise(deltaRms, rec.report.deltaRms, 6e-7 * rec.growth);
   if (spec.state == DType::F32)
@@ -105,6 +53,8 @@ Result<CheckReport> VerifyChecker::run() {
 /// Gives some rows records that no window wrote, some of them more than a commit
 /// leaves behind: what a stale cursor would say.
 void VerifyChecker::growRings(double rate) {
+  if (spec.flushAt == FlushAt::EveryCommit)
+    return; // Nothing is kept.
   std::uniform_real_distribution<double> uniform(0, 1);
   for (int64_t row = 0; row < options.rows; ++row) {
     if (!c.live(row) || uniform(c.rng) >= rate)
@@ -116,15 +66,9 @@ void VerifyChecker::growRings(double rate) {
     growRing(c, row, to);
     for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv) {
       std::vector<double> &state = trajectory[row * spec.HV + hv];
-      state = folded(c, row, hv, std::move(state), from, to);
+      state = folded(c, row, hv, std::move(state), c.positions(row, from, to));
     }
   }
-}
-
-template <typename F> void VerifyChecker::poisonRings(F valid) {
-  for (int64_t row = 0; row < options.rows; ++row)
-    if (c.live(row))
-      poisonRecords(c, c.ringSlot(row), valid(row));
 }
 
 Status VerifyChecker::upload() {
@@ -164,19 +108,31 @@ Status VerifyChecker::launch(Kernel &kernel) {
 Status VerifyChecker::verify() {
   poisonRings([&](int64_t row) { return c.wp(row); });
   windows.fill();
+  unfolded = c.arrays["state"].host;
   RSSM_RETURN_IF_ERROR(launch(kernels.verify));
-  forEachHead([&](int64_t row, int64_t hv) { compareWindow(row, hv); });
+  forEachHead([&](int64_t row, int64_t hv) {
+    compareWindow(row, hv);
+    // Whatever the window is, also none: the history alone is folded.
+    if (c.flushing(row))
+      compareFold(row, hv, c.targetSlot(row), before.positions(row, 0, c.wp(row)), trajectory);
+  });
   for (int64_t row = 0; row < options.rows; ++row)
-    for (int64_t s = 0; s < windows.length(row); ++s) {
-      int64_t token = windows.first(row) + s;
-      if (!c.live(row))
-        rec.compareZero(c.arrays["out"], token, "null row " + std::to_string(row));
-      allow(c, before, "out", token, 0, c.arrays["out"].inner);
-      if (c.live(row) && c.wp(row) + s < spec.L)
-        allowRecord(c, before, c.ringSlot(row), c.wp(row) + s);
-    }
+    allowWindow(row);
   rec.compareBytes(c, before);
   return Status::ok();
+}
+
+void VerifyChecker::allowWindow(int64_t row) {
+  for (int64_t s = 0; s < windows.length(row); ++s) {
+    int64_t token = windows.first(row) + s;
+    if (!c.live(row))
+      rec.compareZero(c.arrays["out"], token, "null row " + std::to_string(row));
+    allow(c, before, "out", token, 0, c.arrays["out"].inner);
+    if (c.live(row) && c.wp(row) + s < spec.L)
+      allowRecord(c, before, c.ringSlot(row), c.position(row, c.wp(row) + s));
+  }
+  if (c.live(row) && c.flushing(row))
+    allow(c, before, "state", c.targetSlot(row), 0, c.arrays["state"].inner);
 }
 
 void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
@@ -189,11 +145,14 @@ void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
     std::string where = place(row, hv) + ", token " + std::to_string(s);
     rec.compareOutput(c.arrays.at("out"), windows.first(row) + s, hv, steps[s].o, norm(tokens[s].v),
                       where);
-    if (wp + int64_t(s) < spec.L)
-      deltaRms[index].add(rec.compareRecord(c, c.ringSlot(row), hv, wp + s, steps[s], tokens[s],
-                                            gates[index][s], where));
-    if (wp + int64_t(s) < spec.L && spec.storesRaw())
-      rec.compareRaw(c, c.ringSlot(row), hv, wp + s, tokens[s], where);
+    if (wp + int64_t(s) >= spec.L)
+      continue;
+    int64_t slot = c.ringSlot(row), position = c.position(row, wp + s);
+    double error = rec.compareRecord(c, slot, hv, position, steps[s], tokens[s], gates[index][s], where);
+    if (spec.storesDelta())
+      deltaRms[index].add(error);
+    if (spec.storesRaw())
+      rec.compareRaw(c, slot, hv, position, tokens[s], where);
   }
 }
 
@@ -214,7 +173,7 @@ void VerifyChecker::compareKept(const Windows &then, const Case &result, const W
       for (const Case::Field &field : fields)
         for (int64_t head = 0; head < field.heads; ++head) {
           const Array &array = c.arrays.at(field.name);
-          int64_t slot = c.ringSlot(row), at = (head * spec.L + c.wp(row) + s) * field.width;
+          int64_t slot = c.ringSlot(row), at = (head * spec.L + c.position(row, c.wp(row) + s)) * field.width;
           if (std::memcmp(array.at(slot, at), result.arrays.at(field.name).at(slot, at), field.width * array.width)) {
             rec.fail(where + ": expected the bits of '" + field.name + "' to be those " + what);
             break;
@@ -238,8 +197,11 @@ Status VerifyChecker::compareOtherWindows() {
   }
   poisonRings([&](int64_t row) { return c.wp(row); });
   windows.regrow(kept, lengths, /*firstToken=*/1);
+  c.arrays["state"].host = unfolded;
   RSSM_RETURN_IF_ERROR(launch(kernels.verify));
   compareKept(then, result, windows, kept, c.fields(), "of the same token in another window");
+  if (c.arrays["state"].host != result.arrays["state"].host)
+    rec.fail("expected the bits of every folded state to be those beside another window");
   windows.assign(then);
   restore(result);
   return Status::ok();
@@ -253,9 +215,12 @@ Status VerifyChecker::compareDecode() {
   Windows then = windows;
   std::vector<std::vector<int64_t>> kept(options.rows);
   std::vector<int64_t> ones(options.rows, 1);
-  for (int64_t row = 0; row < options.rows; ++row)
+  for (int64_t row = 0; row < options.rows; ++row) {
     if (c.live(row) && c.wp(row) < spec.L - 1)
       kept[row] = windows.all(row);
+    if (c.live(row))
+      integer("wp", c.ringSlot(row)) = c.wp(row);
+  }
   poisonRings([&](int64_t row) { return c.wp(row); });
   windows.regrow(kept, ones, /*firstToken=*/0);
   std::fill(c.arrays["force_flush"].host.begin(), c.arrays["force_flush"].host.end(), uint8_t(0));
@@ -267,113 +232,6 @@ Status VerifyChecker::compareDecode() {
   restore(result);
   return Status::ok();
 }
-
-//===----------------------------------------------------------------------===//
-// Cursors and fold
-//===----------------------------------------------------------------------===//
-
-/// The accepted records of a tree come to stand one behind the other.
-Status VerifyChecker::compact() {
-  if (!kernels.compact)
-    return Status::ok();
-  RSSM_RETURN_IF_ERROR(launch(*kernels.compact));
-  for (int64_t row = 0; row < options.rows; ++row) {
-    if (!c.live(row))
-      continue;
-    int64_t wp = c.wp(row), to = wp;
-    for (int64_t s : windows.path(row))
-      moveRecord(before, c.ringSlot(row), wp + s, to++);
-  }
-  rec.compareBytes(c, before);
-  return Status::ok();
-}
-
-Status VerifyChecker::advance() {
-  for (int64_t row = 0; row < options.rows; ++row)
-    integer("fold_len", row) = -7;
-  RSSM_RETURN_IF_ERROR(launch(kernels.cursors));
-  // What the rule says is what the buffers hold from here on.
-  auto expect = [&](int64_t row, const char *name, int64_t index, int64_t value) {
-    if (int64_t got = integer(name, index); got != value)
-      rec.fail("row " + std::to_string(row) + ": expected '" + name + "' to be " +
-               std::to_string(value) + " but got " + std::to_string(got));
-    integer(name, index) = int32_t(value);
-    allow(c, before, name, 0, index, 1);
-  };
-  for (int64_t row = 0; row < options.rows; ++row) {
-    if (!c.live(row)) {
-      expect(row, "fold_len", row, 0);
-      continue;
-    }
-    int64_t total = before.wp(row) + windows.accepted(row);
-    bool folds = total + spec.T > spec.L || before.forced(row);
-    expect(row, "fold_len", row, folds ? total : 0);
-    expect(row, "wp", c.ringSlot(row), folds ? 0 : total);
-  }
-  rec.compareBytes(c, before);
-  if (spec.state == DType::F32)
-    forEachHead([&](int64_t row, int64_t hv) {
-      int64_t index = row * spec.HV + hv;
-      std::vector<int64_t> path = windows.path(row);
-      std::vector<std::vector<double>> stored;
-      for (int64_t s : path)
-        stored.push_back(gates[index][s]);
-      for (const reference::Step &step :
-           reference::window(spec, trajectory[index], {}, windows.tokens(row, hv, path), &stored))
-        reference::advance(spec, trajectory[index], step);
-    });
-  return Status::ok();
-}
-
-Status VerifyChecker::fold() {
-  poisonRings([&](int64_t row) {
-    return integer("fold_len", row) > 0 ? integer("fold_len", row) : c.wp(row);
-  });
-  RSSM_RETURN_IF_ERROR(launch(kernels.fold));
-  forEachHead([&](int64_t row, int64_t hv) {
-    if (integer("fold_len", row) > 0)
-      compareFold(row, hv);
-  });
-  for (int64_t row = 0; row < options.rows; ++row)
-    if (c.live(row) && integer("fold_len", row) > 0)
-      allow(c, before, "state", c.stateSlot(row), 0, c.arrays["state"].inner);
-  rec.compareBytes(c, before);
-  return Status::ok();
-}
-
-/// `state` with the records first .. end-1 of `from`: applied, or the recurrence run
-/// again from the inputs that they hold.
-std::vector<double> VerifyChecker::folded(const Case &from, int64_t row, int64_t hv, std::vector<double> state,
-                                          int64_t first, int64_t end) const {
-  if (spec.fold == Fold::Records) {
-    Case::OwnedRecords all = from.records(row, hv, end);
-    return reference::materialise(spec, std::move(state),
-                                  {all.d.data() + first * spec.V, all.k.data() + first * spec.K,
-                                   all.g.data() + first * spec.gateDim(), end - first});
-  }
-  KernelSpec raw = from.rawSpec();
-  for (int64_t j = first; j < end; ++j) {
-    std::vector<double> stored;
-    reference::Token token = from.rawToken(row, hv, j, stored);
-    reference::advance(spec, state, reference::step(raw, state, {}, token, &stored));
-  }
-  return state;
-}
-
-void VerifyChecker::compareFold(int64_t row, int64_t hv) {
-  int64_t index = row * spec.HV + hv;
-  std::vector<double> got = c.state(row, hv);
-  std::vector<double> expected =
-      folded(before, row, hv, before.state(row, hv), 0, integer("fold_len", row));
-  double error = rec.compareState(got, expected, 0, place(row, hv));
-  if (spec.state != DType::F32)
-    return;
-  stateRms[index].add(error);
-  rec.record(rec.report.trajectory, relativeError(got, trajectory[index]), 2e-6 * rec.growth,
-             place(row, hv));
-}
-
-} // namespace
 
 Result<CheckReport> run::checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
                                      const CheckOptions &options) {

@@ -7,16 +7,19 @@
 
 namespace replayssm::run {
 
-/// The kernels of one commit set.
+/// The kernels of one window set.
 struct VerifyKernels {
-  Kernel verify, cursors, fold;
+  Kernel verify, cursors;
+  std::optional<Kernel> fold = {};  ///< Where verify does not fold.
+  std::optional<Kernel> reset = {}; ///< Where cursors move.
   /// Replay decode with the same ring, where windows are of one token: its
   /// outputs have the same bits.
-  std::optional<Kernel> decode;
-  std::optional<Kernel> compact; ///< Of trees.
+  std::optional<Kernel> decode = {};
+  std::optional<Kernel> compact = {}; ///< Of trees.
 };
 
 /// Life cycles verify -> cursors -> fold over ragged windows and random accepts.
+/// `spec` is that of verify; its `track` and `dst` are those of the kernels that fold.
 Result<CheckReport> checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
                                 const CheckOptions &options);
 
@@ -73,7 +76,7 @@ private:
 /// Puts random records behind those of a live row, up to `wp`, and moves its
 /// cursor there (host mirrors only).
 void growRing(Case &c, int64_t row, int64_t wp);
-/// NaN in the records from `first` on of one ring slot (host mirrors only).
-void poisonRecords(Case &c, int64_t ringSlot, int64_t first);
+/// NaN in the records from `first` on of one row (host mirrors only).
+void poisonRecords(Case &c, int64_t row, int64_t first);
 
 } // namespace replayssm::run

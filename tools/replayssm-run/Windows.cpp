@@ -49,7 +49,8 @@ void Windows::fill() {
     bool isAll = n == length(i);
     row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll ? 5 : 0) : kind < 0.68 ? -3 : below(n);
     // On either side of where the next window still fits.
-    if (int64_t edge = room - T + below(1); hasRing && uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
+    int64_t left = c.spec.isCircular() ? (c.live(i) && c.flushing(i) ? L : room) - 2 * T : room - T;
+    if (int64_t edge = left + below(1); hasRing && uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
       row.accepted = edge;
     // Records that a stale cursor left no room for were never kept.
     while (hasRing && row.accepted > 0 && n > 0 && row.path[std::min(row.accepted, n) - 1] >= room)
@@ -175,13 +176,13 @@ void Windows::writeTree(int64_t row) {
   }
 }
 
-void run::poisonRecords(Case &c, int64_t ringSlot, int64_t first) {
+void run::poisonRecords(Case &c, int64_t row, int64_t first) {
   int64_t L = c.spec.L;
   for (const Case::Field &field : c.fields()) {
     Array &array = c.arrays[field.name];
-    for (int64_t head = 0; head < field.heads && first < L; ++head)
-      std::memset(array.at(ringSlot, (head * L + first) * field.width), 0xff,
-                  (L - first) * field.width * array.width);
+    for (int64_t head = 0; head < field.heads; ++head)
+      for (int64_t at : c.positions(row, first, L))
+        std::memset(array.at(c.ringSlot(row), (head * L + at) * field.width), 0xff, field.width * array.width);
   }
 }
 
@@ -193,7 +194,7 @@ void run::growRing(Case &c, int64_t row, int64_t wp) {
   auto put = [&](const char *name, int64_t index, double value) {
     fromDouble(c.arrays[name].at(slot, index), c.arrays[name].dtype, value);
   };
-  for (int64_t j = c.wp(row); j < wp; ++j) {
+  for (int64_t j : c.positions(row, c.wp(row), wp)) {
     for (int64_t hv = 0; hv < spec.HV; ++hv) {
       for (int64_t v = 0; v < spec.V; ++v)
         put("d_ring", (hv * L + j) * spec.V + v, 0.3 * normal(c.rng));
@@ -214,4 +215,6 @@ void run::growRing(Case &c, int64_t row, int64_t wp) {
   }
   int32_t cursor = int32_t(wp);
   std::memcpy(c.arrays["wp"].at(0, slot), &cursor, 4);
+  if (spec.isCircular() && wp + 2 * spec.T > L)
+    *c.arrays["is_flush"].at(0, slot) = 1;
 }

@@ -462,3 +462,25 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Rows are there by their number or by their bit.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %off: i64, %n: index) {
+    // expected-error @+1 {{'tile.load' op expected 'rows' or 'mask' but got both}}
+    %x = tile.load %p[%off] strides [8, 1] rows(%n) mask(%off) : !llvm.ptr<1> -> tensor<4x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A mask has a bit for every row.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %off: i64) {
+    // expected-error @+1 {{'tile.load' op expected at most 64 rows beside a mask but got 65}}
+    %x = tile.load %p[%off] strides [8, 1] mask(%off) : !llvm.ptr<1> -> tensor<65x8xf32>
+    gpu.return
+  }
+}

@@ -26,6 +26,8 @@ gpu.module @memory_ops {
     %y = tile.load %p[%off] strides [128, 1] rows(%n) : !llvm.ptr<1> -> tensor<64x128xbf16, #rows>
     // CHECK: tile.load %[[P]][%[[OFF]]] strides [0, 1] stride(%[[OFF]]) rows(%[[N]]) : !llvm.ptr<1> -> tensor<64x128xbf16, #{{.*}}>
     %t2 = tile.load %p[%off] strides [0, 1] stride(%off) rows(%n) : !llvm.ptr<1> -> tensor<64x128xbf16, #rows>
+    // CHECK: tile.load %[[P]][%[[OFF]]] strides [128, 1] mask(%[[OFF]]) layout <{{.*}}> : !llvm.ptr<1> -> tensor<16x128xf32>
+    %t3 = tile.load %p[%off] strides [128, 1] mask(%off) layout <[w4:1, l4:8], [r4:4, l8:1, r4:1]> : !llvm.ptr<1> -> tensor<16x128xf32>
     // CHECK: tile.store %[[X]], %[[P]][%[[OFF]]] strides [128, 1] rows(%[[N]]) owner(%[[OWNS]]) : tensor<16x128xf32>, !llvm.ptr<1>
     tile.store %x, %p[%off] strides [128, 1] rows(%n) owner(%owns) : tensor<16x128xf32>, !llvm.ptr<1>
     // CHECK: tile.barrier
@@ -34,7 +36,7 @@ gpu.module @memory_ops {
   }
 
   // CHECK-LABEL: gpu.func @compute
-  gpu.func @compute(%s: tensor<64x128xf32, #rows>, %x: tensor<1x128xf32, #row>, %g: tensor<16x1xf32, #ring>) {
+  gpu.func @compute(%s: tensor<64x128xf32, #rows>, %x: tensor<1x128xf32, #row>, %g: tensor<16x1xf32, #ring>, %n: index) {
     // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] : (tensor<1x128xf32, {{.*}}>, tensor<64x128xf32, {{.*}}>) -> tensor<1x64xf32, {{.*}}>
     %y = tile.dot %x, %s contract [1, 1] : (tensor<1x128xf32, #row>, tensor<64x128xf32, #rows>) -> tensor<1x64xf32, #value>
     // CHECK: tile.dot %{{.*}}, %{{.*}} acc(%{{.*}}) contract [0, 0] :
@@ -42,6 +44,8 @@ gpu.module @memory_ops {
         : (tensor<1x64xf32, #value>, tensor<1x128xf32, #row>, tensor<64x128xf32, #rows>) -> tensor<64x128xf32, #rows>
     // CHECK: tile.scan add %{{.*}} : tensor<16x1xf32, {{.*}}> -> tensor<16x1xf32, {{.*}}>, tensor<1x1xf32, {{.*}}>
     %w, %tot = tile.scan add %g : tensor<16x1xf32, #ring> -> tensor<16x1xf32, #ring>, tensor<1x1xf32, #one>
+    // CHECK: tile.scan add %{{.*}} from(%{{.*}}) : tensor<16x1xf32, {{.*}}> -> tensor<16x1xf32, {{.*}}>, tensor<1x1xf32, {{.*}}>
+    %w2, %tot2 = tile.scan add %g from(%n) : tensor<16x1xf32, #ring> -> tensor<16x1xf32, #ring>, tensor<1x1xf32, #one>
     // CHECK: tile.broadcast %{{.*}} : tensor<1x1xf32, {{.*}}> -> tensor<64x128xf32, {{.*}}>
     %b = tile.broadcast %tot : tensor<1x1xf32, #one> -> tensor<64x128xf32, #rows>
     // CHECK: tile.convert %{{.*}} : tensor<1x128xf32, {{.*}}> -> tensor<1x128xf32, {{.*}}>

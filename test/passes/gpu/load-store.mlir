@@ -153,3 +153,45 @@ gpu.module @m {
   gpu.return
   }
 }
+
+// -----
+
+// A mask: the bits from the thread's first row on, one test per register row; bits
+// past the last row are none.
+// CHECK-LABEL: gpu.func @masked_rows
+// CHECK: %[[MINE:.*]] = arith.andi %arg2, %{{.*}} : i64
+// CHECK: %[[LOW:.*]] = arith.trunci %[[MINE]] : i64 to i32
+// CHECK: %[[BITS:.*]] = arith.shrui %[[LOW]], %{{.*}} : i32
+// CHECK: %[[C1:.*]] = arith.constant 1 : i32
+// CHECK: %[[B0:.*]] = arith.andi %[[BITS]], %[[C1]] : i32
+// CHECK: %[[P0:.*]] = arith.cmpi ne, %[[B0]], %{{.*}} : i32
+// CHECK: llvm.call @rssm.ld.global.v4f32(%{{.*}}, %[[P0]]
+// CHECK: %[[C16:.*]] = arith.constant 16 : i32
+// CHECK: %[[B1:.*]] = arith.andi %[[BITS]], %[[C16]] : i32
+// CHECK: %[[P1:.*]] = arith.cmpi ne, %[[B1]], %{{.*}} : i32
+// CHECK: llvm.call @rssm.ld.global.v4f32(%{{.*}}, %[[P1]]
+gpu.module @m {
+  gpu.func @masked_rows(%k_ring: !llvm.ptr<1>, %off: i64, %mask: i64) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>,
+                  replay.manifest = {args = [["k_ring", "pointer", "f32"]]}} {
+  %t = tile.load %k_ring[%off] strides [32, 1] mask(%mask) : !llvm.ptr<1> -> tensor<7x32xf32, #tile.layout<[r2:4, l4:8], [l8:1, r4:1]>>
+  gpu.return
+  }
+}
+
+// -----
+
+// More rows than 32 take all of the mask; where none is padded it is taken as it is.
+// CHECK-LABEL: gpu.func @wide_mask
+// CHECK-NOT: arith.trunci
+// CHECK: %[[BITS:.*]] = arith.shrui %arg2, %{{.*}} : i64
+// CHECK: arith.andi %[[BITS]], %{{.*}} : i64
+// CHECK-COUNT-2: llvm.call @rssm.ld.global.f32
+gpu.module @m {
+  gpu.func @wide_mask(%g_ring: !llvm.ptr<1>, %off: i64, %mask: i64) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>,
+                  replay.manifest = {args = [["g_ring", "pointer", "f32"]]}} {
+  %t = tile.load %g_ring[%off] strides [1, 1] mask(%mask) : !llvm.ptr<1> -> tensor<64x1xf32, #tile.layout<[r2:1, l32:1], [r1:1]>>
+  gpu.return
+  }
+}

@@ -51,3 +51,33 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// From row %arg1 on: those rows first, then the ones before, which are later. Each
+// is a scan of its own; no sum is a difference.
+// CHECK-LABEL: gpu.func @from
+// CHECK: %[[X:.*]]:2 = vector.to_elements %{{.*}} : vector<2xf32>
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[FROM:.*]] = arith.index_cast %arg1 : index to i32
+// CHECK: %[[OLD0:.*]] = arith.cmpi sle, %[[FROM]], %{{.*}} : i32
+// CHECK: %[[A0:.*]] = arith.select %[[OLD0]], %[[X]]#0, %[[ZERO]]
+// CHECK: %[[B0:.*]] = arith.select %[[OLD0]], %[[ZERO]], %[[X]]#0
+// CHECK: %[[OLD1:.*]] = arith.cmpi sle, %[[FROM]], %{{.*}} : i32
+// CHECK: %[[A1:.*]] = arith.select %[[OLD1]], %[[X]]#1, %[[ZERO]]
+// CHECK: %[[B1:.*]] = arith.select %[[OLD1]], %[[ZERO]], %[[X]]#1
+// CHECK: %[[A:.*]] = arith.addf %[[A0]], %[[A1]]
+// CHECK: %[[B:.*]] = arith.addf %[[B0]], %[[B1]]
+// CHECK: %[[ALL0:.*]] = arith.addf %[[A1]], %[[B]]
+// CHECK: %[[S0:.*]] = arith.select %[[OLD0]], %[[ALL0]], %[[B1]]
+// CHECK: %[[TOT:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK: %[[S1:.*]] = arith.select %[[OLD1]]
+// CHECK: vector.from_elements %[[S0]], %[[S1]] : vector<2xf32>
+// CHECK: vector.from_elements %[[TOT]] : vector<1xf32>
+gpu.module @m {
+  gpu.func @from(%x0: f32, %base: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
+    %x = tensor.splat %x0 : tensor<2x32xf32, #tile.layout<[r2:1], [l32:1]>>
+    %s, %t = tile.scan add %x from(%base) : tensor<2x32xf32, #tile.layout<[r2:1], [l32:1]>> -> tensor<2x32xf32, #tile.layout<[r2:1], [l32:1]>>, tensor<1x32xf32, #tile.layout<[r1:1], [l32:1]>>
+    gpu.return
+  }
+}

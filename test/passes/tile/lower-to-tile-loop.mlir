@@ -119,7 +119,7 @@ replay.kernel @overwritten shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window
 // CHECK: %[[LESS:.*]] = arith.subi %[[SUM]], %[[L]] : i64
 // CHECK: %[[AT:.*]] = arith.select %[[WRAPS]], %[[LESS]], %[[SUM]] : i64
 // CHECK: arith.muli %[[AT]], %{{.*}} : i64
-// CHECK: tile.load %{{.*}} strides [32, 1] layout <[r1:1], [l8:1, r4:1]> : !llvm.ptr<1> -> tensor<1x32xf16>
+// CHECK: tile.load %{{.*}} strides [32, 1] rows(%{{.*}}) layout <[r1:1], [l8:1, r4:1]> : !llvm.ptr<1> -> tensor<1x32xf16>
 // CHECK: tile.load %{{.*}} layout <[r1:1], [w2:1, l4:8, r2:1]> : !llvm.ptr<1> -> tensor<1x16xf16>
 // CHECK: %[[G:.*]] = tile.load %{{.*}} layout <[r1:1], [l32:1]> : !llvm.ptr<1> -> tensor<1x32xf32>
 // CHECK: %[[BETA:.*]] = tile.load %{{.*}} layout <[r1:1], [r1:1]> : !llvm.ptr<1> -> tensor<1x1xf32>

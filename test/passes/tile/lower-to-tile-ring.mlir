@@ -211,3 +211,71 @@ replay.kernel @appends shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring
   %g = replay.load_param "A_log" : tensor<1x1xf32>
   replay.append %ring, %wp ["d", "k", "g"] %v, %k, %g : tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>
 }
+
+// -----
+
+// Records of a circular ring stay where they are: which are there is a mask, their
+// weights follow the base, and no load waits for the base to know its address.
+// CHECK-LABEL: gpu.func @circular_reads
+// CHECK: %[[WP:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: %[[BASE:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: %[[N:.*]] = arith.index_cast %[[WP]] : index to i64
+// CHECK: %[[B:.*]] = arith.index_cast %[[BASE]] : index to i64
+// CHECK: %[[ONES:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[UP:.*]] = arith.shli %[[ONES]], %[[B]] : i64
+// CHECK: %[[HALF:.*]] = arith.shrui %[[ONES]], %{{.*}} : i64
+// CHECK: %[[DOWN:.*]] = arith.shrui %[[HALF]], %{{.*}} : i64
+// CHECK: %[[BOTH:.*]] = arith.ori %[[UP]], %[[DOWN]] : i64
+// CHECK: %[[MASK:.*]] = arith.andi %[[BOTH]], %{{.*}} : i64
+// CHECK: %[[G:.*]] = tile.load %{{.*}} strides [1, 1] mask(%[[MASK]]) {{.*}} -> tensor<16x1xf32>
+// CHECK: tile.load %{{.*}} strides [32, 1] mask(%[[MASK]]) {{.*}} -> tensor<16x16xf32>
+// CHECK: tile.load %{{.*}} strides [32, 1] mask(%[[MASK]]) {{.*}} -> tensor<8x32xf32>
+// CHECK: tile.scan add %[[G]] from(%[[BASE]])
+// CHECK: %[[REST:.*]] = arith.shrui %[[MASK]], %{{.*}} : i64
+// CHECK: tile.load %{{.*}} strides [32, 1] mask(%[[REST]]) {{.*}} -> tensor<8x32xf32>
+#ring = #replay.ring<16, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>], circular>
+replay.kernel @circular_reads shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = bulk, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp = replay.load_slot "wp" %ring
+  %base = replay.load_slot "base" %ring
+  %q = replay.load_token "q" : tensor<1x32xf32>
+  %R = replay.load_ring %ring valid(%wp) base(%base) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<16x1xf32>, tensor<1x1xf32>)
+  %y = replay.ring_read %R, %w, %q : (!replay.records<#ring>, tensor<16x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+  replay.store_out %y as f32 : tensor<1x32xf32>
+}
+
+// -----
+
+// Records behind those of a circular ring go round its end, one by one; those that
+// do not fit behind the history are dropped, wherever they would lie.
+// CHECK-LABEL: gpu.func @circular_appends
+// CHECK: scf.if
+// CHECK: %[[WP:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: %[[BASE:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: %[[N:.*]] = arith.index_cast %[[WP]] : index to i64
+// CHECK: %[[B:.*]] = arith.index_cast %[[BASE]] : index to i64
+// CHECK: %[[FIRST:.*]] = arith.addi %[[N]], %[[B]] : i64
+// CHECK: %[[WRAPS0:.*]] = arith.cmpi sge, %[[FIRST]], %[[L:.*]] : i64
+// CHECK: %[[LESS0:.*]] = arith.subi %[[FIRST]], %[[L]] : i64
+// CHECK: arith.select %[[WRAPS0]], %[[LESS0]], %[[FIRST]] : i64
+// CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST]], %{{.*}} : i64
+// CHECK: %[[WRAPS1:.*]] = arith.cmpi sge, %[[NEXT]], %[[L]] : i64
+// CHECK: %[[LESS1:.*]] = arith.subi %[[NEXT]], %[[L]] : i64
+// CHECK: %[[AT1:.*]] = arith.select %[[WRAPS1]], %[[LESS1]], %[[NEXT]] : i64
+// CHECK: %[[ROOM:.*]] = arith.subi %{{.*}}, %[[WP]] : index
+// CHECK: %[[FITS:.*]] = arith.minsi %{{.*}}, %[[ROOM]] : index
+// CHECK: tile.store %{{.*}} rows(%[[FITS]])
+// CHECK: arith.muli %[[AT1]],
+// CHECK: tile.store %{{.*}} rows(%{{.*}})
+#ring = #replay.ring<4, [<"d", f32, value, V>], circular>
+replay.kernel @circular_appends shape <H = 2, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %wp = replay.load_slot "wp" %ring
+  %base = replay.load_slot "base" %ring
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  replay.append %ring, %wp ["d"] %v rows(%length) base(%base) : tensor<2x32xf32>
+}

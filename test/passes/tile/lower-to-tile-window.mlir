@@ -172,3 +172,25 @@ replay.kernel @rows shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring wi
   %sum = arith.addi %m, %force : index
   replay.store_row "fold_len", %sum
 }
+
+// -----
+
+// Numbers that need no slot: what a null row says is not theirs; a position is -1.
+// CHECK-LABEL: gpu.func @numbers
+// CHECK-SAME: args = {{\[\[}}"state_idx", "pointer", "i32"], ["accept_len", "pointer", "i32"], ["fold_len", "pointer", "i32"], ["track_pos", "pointer", "i32"]]
+// CHECK: %[[SLOT:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK: %[[LIVE:.*]] = arith.cmpi sge, %[[SLOT]]
+// CHECK: scf.if %[[LIVE]] {
+// CHECK-COUNT-2: llvm.store
+// CHECK: } else {
+// CHECK: %[[NONE:.*]] = arith.constant 0 : i32
+// CHECK: llvm.store %[[NONE]],
+// CHECK: %[[NOWHERE:.*]] = arith.constant -1 : i32
+// CHECK: llvm.store %[[NOWHERE]],
+#ring = #replay.ring<4, [<"d", f32, value, V>]>
+replay.kernel @numbers shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %n = replay.load_row "accept_len"
+  replay.store_row "fold_len", %n
+  replay.store_row "track_pos", %n
+}

@@ -50,8 +50,8 @@ replay.kernel @null_rows shape <H = 1, HV = 1, K = 32, V = 32> null le0 kred <la
 // The state is loaded once; reads and the update share it. rank1 of decay is
 // fma(exp g, S, d k^T); a bf16 state is extended and rounded again.
 // CHECK-LABEL: gpu.func @update
-// CHECK: %[[SLOT:.*]] = arith.extsi %{{.*}} : i32 to i64
 // CHECK: arith.cmpi sge
+// CHECK: %[[SLOT:.*]] = arith.extsi %{{.*}} : i32 to i64
 // CHECK: %[[S16:.*]] = tile.load %{{.*}} strides [32, 1] layout <[w2:1, l4:8, r2:8], [l8:1, r8:1]> : !llvm.ptr<1> -> tensor<16x32xbf16>
 // CHECK-NOT: -> tensor<16x32xbf16>
 // CHECK: %[[S:.*]] = arith.extf %[[S16]]

@@ -240,3 +240,26 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @thread_mask(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %id = gpu.thread_id x
+    %id64 = arith.index_cast %id : index to i64
+    // expected-error @+1 {{'tile.load' op expected 'mask' to be the same in all threads of the block}}
+    %x = tile.load %p[%o] strides [8, 1] mask(%id64) : !llvm.ptr<1> -> tensor<4x8xf32, #tile.layout<[r4:1], [l8:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @thread_from(%x: tensor<4x8xf32, #tile.layout<[r4:1], [l8:1]>>) kernel {
+    %id = gpu.thread_id x
+    // expected-error @+1 {{'tile.scan' op expected 'from' to be the same in all threads of the block}}
+    %s, %t = tile.scan add %x from(%id) : tensor<4x8xf32, #tile.layout<[r4:1], [l8:1]>> -> tensor<4x8xf32, #tile.layout<[r4:1], [l8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+    gpu.return
+  }
+}
