@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the life cycle verify -> cursors -> fold over a pairwise covering array.
+"""Checks the life cycle verify -> compact -> cursors -> fold over a pairwise covering array.
 
-As covering.py, for the kernels of a commit set: windows, rings, shapes and variants.
+As covering.py, for the kernels of a window set: windows, rings, folds, shapes and variants.
 """
 import argparse
 import sys
@@ -10,13 +10,15 @@ sys.dont_write_bytecode = True
 from covering import VARIANTS, covering_array, run_all
 
 SEED = 20240611
-COUNT = {"host": 52, "cuda": 64}
+COUNT = {"host": 53, "cuda": 65}
 
 COMMON = {
     "rule": ["gdn", "kda"],
     "T": [1, 2, 3, 4, 5, 6, 7, 8, 9, 16],
     "L": [8, 16, 32, 64],
     "window": ["chain", "tree"],
+    "flush_at": ["commit", "verify", "every_commit"],
+    "fold": ["records", "replay"],
     **VARIANTS,
 }
 # Heads and dims are small on the host device: it runs every thread of every block.
@@ -36,7 +38,8 @@ CUDA = {
 
 
 def legal(case):
-    return case.get("L", 64) >= case.get("T", 1)
+    windows = 2 if case.get("flush_at") == "verify" else 1
+    return case.get("L", 64) >= windows * case.get("T", 1)
 
 
 def command(run, device, case, index):
@@ -45,7 +48,7 @@ def command(run, device, case, index):
         "rule": case["rule"], "phase": "verify", "H": H, "HV": HV, "K": K, "V": V, "L": case["L"],
         "T_max": case["T"], "gate": case["gate"], "beta": case["beta"], "beta_factor": case["factor"],
         "qk_norm": "l2_rsqrt", "null": case["null"], "state": case["state"], "io": case["io"],
-        "flush_at": "commit", "fold": "records", "window": case["window"],
+        "flush_at": case["flush_at"], "fold": case["fold"], "window": case["window"],
     }
     if case["gate"] == "safe":
         spec["lower_bound"] = -5
