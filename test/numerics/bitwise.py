@@ -58,6 +58,9 @@ def main():
                              ("verify and fold, T_max=3", [f"verify,L=8,T_max=3,{COMMIT}"]),
                              ("verify and fold, T_max=6", [f"verify,L=12,T_max=6,{COMMIT}"]),
                              ("verify and fold trees, T_max=5", [f"verify,L=10,T_max=5,{COMMIT},window=tree"]),
+                             ("verify that folds, T_max=3", ["verify,L=12,T_max=3,flush_at=verify,fold=records"]),
+                             ("verify that folds by replay, T_max=3", ["verify,L=12,T_max=3,flush_at=verify,fold=replay"]),
+                             ("folds at every commit, T_max=5", ["fold,L=8,T_max=5,flush_at=every_commit,fold=records,track=yes,dst=yes"]),
                              ("decode = snapshots = input replay = folds by replay", ["snapshots,T_max=4"])]:
             digests, skipped = {}, 0
             for phase in phases:

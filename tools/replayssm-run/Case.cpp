@@ -174,7 +174,7 @@ void Case::fillToken(int64_t token) {
     fromDouble(qkv.at(token, i), spec.io,
                (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));
   for (int64_t i = 0; i < a.inner; ++i)
-    fromDouble(a.at(token, i), a.dtype, gateInput());
+    fromDouble(a.at(token, i), a.dtype, gateInput(token));
   for (int64_t i = 0; i < b.inner; ++i)
     fromDouble(b.at(token, i), b.dtype, betaInput());
 }
@@ -192,9 +192,15 @@ Status Case::nextToken() {
   return Status::ok();
 }
 
-double Case::gateInput() {
+double Case::gateInput(int64_t token) {
   std::normal_distribution<double> normal(0, 1);
   std::uniform_real_distribution<double> uniform(0, 1);
+  if (options.gates == Gates::Alternating) {
+    bool forgets = token % 2 == 0;
+    if (spec.gate != Gate::Precomputed)
+      return forgets ? 60 : -8;
+    return forgets ? -1000 : token % 4 == 1 ? -0.01 : -0.001;
+  }
   // A few far-out gates: the linear and the vanishing end of softplus and sigmoid.
   bool isFar = uniform(rng) < 0.05;
   if (spec.gate != Gate::Precomputed)

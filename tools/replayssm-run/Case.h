@@ -107,7 +107,7 @@ public:
   int32_t integer(const char *name, int64_t i) const;
   void setInteger(const char *name, int64_t i, int64_t value);
 
-  double gateInput();
+  double gateInput(int64_t token);
   double betaInput();
 
   KernelSpec spec;

@@ -9,7 +9,8 @@
 
 namespace replayssm::run {
 
-enum class Gates { Mixed, Strong, Mild };
+/// Alternating: from token to token nothing is left of the state, or nearly all.
+enum class Gates { Mixed, Strong, Mild, Alternating };
 
 struct Options {
   std::string command;

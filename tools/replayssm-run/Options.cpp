@@ -31,7 +31,7 @@ options
   --svg=<file>             drift: a plot
   --dry-run                bench: launch every kernel once, on any device; bytes instead of times
   --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
-  --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild
+  --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild|alternating
   --tiling=<field=value,...>  overrides of the schedule
   --json=<file>  --markdown=<file>
 host device only
@@ -110,8 +110,10 @@ Result<Options> run::parseOptions(int argc, char **argv) {
         options.gates = Gates::Strong;
       else if (value == "mild")
         options.gates = Gates::Mild;
+      else if (value == "alternating")
+        options.gates = Gates::Alternating;
       else
-        return bad(arg, "mixed, strong or mild");
+        return bad(arg, "mixed, strong, mild or alternating");
     } else if (key == "tiling")
       options.tiling = value;
     else if (key == "json")
