@@ -15,6 +15,7 @@ namespace {
 struct Constants {
   int64_t stateRegisters = 64;      // limit per thread
   int64_t baseRegisters = 36;       // addresses, scalars, temporaries
+  int64_t pathRegisters = 6;        // of a token of a tree and a row, where gates run along K
   int64_t fewTokens = 4;            // of a window: as many as ptxas handles one by one
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
@@ -76,6 +77,8 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
       facts.reads += read.getXs().size();
       facts.tokens = cast<ShapedType>(read.getXs().front().getType()).getDimSize(0);
     }
+    if (auto scores = dyn_cast<replay::ScoresOp>(op))
+      facts.paths |= scores.getParents() != nullptr;
     if (auto read = dyn_cast<replay::RingReadOp>(op))
       useRing(read.getRecords());
     if (auto fold = dyn_cast<replay::ReplayOp>(op)) {
@@ -223,6 +226,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   // some number on ptxas keeps more loads in flight for them (measured).
   int64_t state = rows * perLane, tokens = facts.tokens;
   int64_t perToken = tokens > constant.fewTokens ? 5 * rows * rows / 2 + 2 : 4 * rows + 2;
+  perToken += facts.paths ? (alongK ? constant.pathRegisters * rows : 2) : 0;
   int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * perToken : 0);
   int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;

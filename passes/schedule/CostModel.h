@@ -22,6 +22,7 @@ struct KernelFacts {
   int64_t tokens = 1;       ///< Of a row.
   bool scattered = false;   ///< Records need not lie from the first position on.
   bool folds = false;       ///< Records are applied to the state.
+  bool paths = false;       ///< Tokens name their parents.
   double storeShare = 0;    ///< Mean fraction of launches that write it.
   /// Loops that carry a state: the vectors that meet it in one step, the most steps,
   /// whether gates run along K, whether every step stores a state.
