@@ -1,4 +1,4 @@
-// Speculative decoding with Kimi Delta Attention: trees of up to six tokens.
+// Speculative decoding with Kimi Delta Attention: trees of up to four tokens.
 //
 // Each token names its parent. The four kernels share a ring and run in this order;
 // what is accepted is one path from a root.
@@ -27,21 +27,21 @@ replay.layer @kda <H = 32, HV = 32, K = 128, V = 128> null lt0 {
 }
 
 // Outputs and records of every token, on checkpoint and ring and the path to it.
-replay.kernel @kda_verify of @kda kind verify ring #ring window 6 mask tree flush commit fold records kred <lanes = 8, vec = 4>
-    attributes {spec = "rule=kda,phase=verify,H=32,HV=32,K=128,V=128,L=16,T_max=6,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
+replay.kernel @kda_verify of @kda kind verify ring #ring window 4 mask tree flush commit fold records kred <lanes = 8, vec = 4>
+    attributes {spec = "rule=kda,phase=verify,H=32,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
 }
 
 // The records of the accepted path come to stand one behind the other.
-replay.kernel @kda_compact of @kda kind compact ring #ring window 6 mask tree flush commit fold records kred <lanes = 8, vec = 4>
-    attributes {spec = "rule=kda,phase=compact,H=32,HV=32,K=128,V=128,L=16,T_max=6,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
+replay.kernel @kda_compact of @kda kind compact ring #ring window 4 mask tree flush commit fold records kred <lanes = 8, vec = 4>
+    attributes {spec = "rule=kda,phase=compact,H=32,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
 }
 
 // Counts the accepted tokens, and says which rings are to be folded.
-replay.kernel @kda_cursors of @kda kind cursors ring #ring window 6 mask tree flush commit fold records kred <lanes = 8, vec = 4>
-    attributes {spec = "rule=kda,phase=cursors,H=32,HV=32,K=128,V=128,L=16,T_max=6,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
+replay.kernel @kda_cursors of @kda kind cursors ring #ring window 4 mask tree flush commit fold records kred <lanes = 8, vec = 4>
+    attributes {spec = "rule=kda,phase=cursors,H=32,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
 }
 
 // Folds the records of those rings into their states.
 replay.kernel @kda_fold of @kda kind fold ring #ring mask tree flush commit fold records kred <lanes = 8, vec = 4>
-    attributes {spec = "rule=kda,phase=fold,H=32,HV=32,K=128,V=128,L=16,T_max=6,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
+    attributes {spec = "rule=kda,phase=fold,H=32,HV=32,K=128,V=128,L=16,T_max=4,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,window=tree"} {
 }

@@ -21,6 +21,7 @@ struct Constants {
   double barrierNs = 40;
   double bulkNs = 150;              // extra latency of a copy through shared memory
   double orderedNs = 500;           // ring work behind the tile's own register loads
+  double aloneFactor = 1.06;        // nothing runs while a block that is alone waits at its barriers
   double issuePerCycle = 4;         // warp instructions of a multiprocessor
   double instructionsPerWarp = 350; // scalars, gates, norms, addresses
   double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
@@ -230,6 +231,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * perToken : 0);
   int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
+  if (tokens > 1) // which come from shared memory when the ring is done with
+    reading = state + std::max(ring, operands);
   LoopCosts loops = predictLoops(facts, tiling);
   costs.registers = constant.baseRegisters + std::max({reading, state + folding, loops.registers});
 
@@ -270,7 +273,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
                      perThread * 2 / target.clockGHz + loops.latencyNs +
-                     (bulk ? constant.bulkNs : length ? constant.orderedNs : 0);
+                     (bulk ? constant.bulkNs : length && tokens == 1 ? constant.orderedNs : 0);
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));
@@ -278,6 +281,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   int64_t excess = costs.registers - int64_t(target.maxRegistersPerThread);
   if (excess > 0 || costs.blocksPerProcessor == 0)
     blockNs *= 2 + std::max<int64_t>(excess, 0) / 16.0;
+  if (costs.blocksPerProcessor == 1)
+    blockNs *= constant.aloneFactor;
   double blocks = double(referenceRows) * facts.HV * (facts.V / tiling.bv);
   costs.waves = blocks / (double(target.multiprocessors) * resident);
   costs.microseconds = target.launchMicroseconds +
