@@ -24,7 +24,7 @@ def main(root, build, work):
     # Outputs of the commands belong to the work folder, not to the sources.
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
-    for name in ["examples", "docs", "test"]:
+    for name in ["examples", "docs", "include", "test"]:
         os.symlink(os.path.join(root, name), os.path.join(work, name))
     os.symlink(build, os.path.join(work, "build"))
     with open(os.path.join(root, "test/hygiene/doc-commands-not-run.txt")) as file:
