@@ -1,7 +1,8 @@
 /*===- Runtime.h - C interface of the runtime -----------------------*- C -*-===
  *
  * Devices, buffers, kernels and graphs for other languages; the functions do
- * what those of replayssm/Runtime.h do. Every function that can fail returns a
+ * what those of replayssm/Runtime.h do. It does not compile: kernels come from
+ * `replayssm-opt --emit=ptx --manifest=...`, for a GPU. Every function that can fail returns a
  * status: null is success, anything else is freed by the caller and leaves the
  * outputs untouched. Handles are freed by the caller, in any order; an object
  * and its device are used from one thread at a time. Freeing null is allowed.
@@ -34,7 +35,7 @@ typedef enum rssm_code {
   RSSM_INTERNAL = 6
 } rssm_code;
 
-/* RSSM_ABI_VERSION of the library: of manifests, rings and cursors. */
+/* RSSM_ABI_VERSION (replayssm/KernelABI.h) of the library: of manifests, rings and cursors. */
 RSSM_C_API uint32_t rssm_abi_version(void);
 
 /* A null status is RSSM_OK with the message "". */
@@ -43,6 +44,7 @@ RSSM_C_API const char *rssm_status_message(const rssm_status *status);
 RSSM_C_API void rssm_status_free(rssm_status *status);
 
 RSSM_C_API rssm_status *rssm_device_open_cuda(int ordinal, rssm_device **device);
+/* Has buffers and graphs, but no kernels: rssm_kernel_load is RSSM_UNSUPPORTED there. */
 RSSM_C_API rssm_status *rssm_device_open_host(rssm_device **device);
 RSSM_C_API void rssm_device_free(rssm_device *device);
 /* Strings live as long as the handle. */
@@ -70,13 +72,15 @@ typedef struct rssm_kernel_resources {
 } rssm_kernel_resources;
 
 /* `code` is PTX text or a cubin of `code_bytes` bytes, `manifest` null-terminated
- * JSON as the compiler writes it. */
+ * JSON: one element of the array that the compiler writes, one for each kernel of
+ * the module. Both may go when the call returns. */
 RSSM_C_API rssm_status *rssm_kernel_load(rssm_device *device, const void *code, size_t code_bytes,
                                          const char *manifest, rssm_kernel **kernel);
 RSSM_C_API void rssm_kernel_free(rssm_kernel *kernel);
 RSSM_C_API rssm_status *rssm_kernel_get_resources(const rssm_kernel *kernel,
                                                   rssm_kernel_resources *resources);
-/* `args[i]` is the eight-byte value of argument i of the manifest. */
+/* `args[i]` is the eight-byte value of argument i of the manifest: a device address or a
+ * stride in elements. Asynchronous; `args` may go when the call returns. */
 RSSM_C_API rssm_status *rssm_kernel_launch(rssm_kernel *kernel, const uint64_t *args,
                                            size_t num_args, uint32_t rows);
 /* One launch for `layers` layers: of a kernel compiled with layers=stride or layers=table. */
@@ -87,6 +91,7 @@ RSSM_C_API rssm_status *rssm_device_begin_capture(rssm_device *device);
 RSSM_C_API rssm_status *rssm_device_end_capture(rssm_device *device, rssm_graph **graph);
 RSSM_C_API void rssm_graph_free(rssm_graph *graph);
 RSSM_C_API rssm_status *rssm_graph_replay(rssm_graph *graph);
+/* Milliseconds of one replay. */
 RSSM_C_API rssm_status *rssm_device_time_graph(rssm_device *device, rssm_graph *graph,
                                                double *milliseconds);
 

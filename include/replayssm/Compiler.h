@@ -25,7 +25,7 @@ struct CompileOptions {
 };
 
 struct CompiledModule {
-  std::string code; ///< Text, or the bytes of a cubin.
+  std::string code; ///< Text, or the bytes of a cubin (which needs ptxas, else Unavailable).
   std::string target;
   std::vector<KernelManifest> kernels; ///< Filled for LLVM, PTX and Cubin.
 };

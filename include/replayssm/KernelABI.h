@@ -1,17 +1,27 @@
 /*===- KernelABI.h - Ring format and cursors, shared with device code -*- C -*-===
  *
- * Plain C. Version 1: a linear ring of L records per ring slot. Changing
- * anything here bumps RSSM_ABI_VERSION in the same commit.
+ * Plain C. Changing anything here bumps RSSM_ABI_VERSION in the same commit.
+ * docs/abi.md has every buffer, docs/speculative.md who writes which.
  *
- *   wp          int32 [ring slots]   records held, 0..L
- *   force_flush int8  [rows]         != 0: this row folds its ring now
- *   state_idx   int32 [rows]         state slot; null per the kernel's `null`
- *   ring_idx    int32 [rows]         ring slot
- *   d ring      [slots, HV, L, V]  f32
- *   k ring      [slots, H,  L, K]  f32, normalised
- *   g ring      [slots, HV, L] (GDN) or [slots, HV, L, K] (KDA)  f32
+ * Per batch row:
+ *   state_idx   int32   state slot; null per the kernel's `null`
+ *   ring_idx    int32   ring slot
+ *   force_flush int8    != 0: the ring of this row is to be folded
+ *   reset_mask  int8    != 0: the ring of this row is emptied
+ * Per ring slot, all 0 before the first launch of a request:
+ *   wp          int32   records held, 0..L
+ *   base        int32   where record 0 lies in a circular ring (flush_at=verify), 0..L-1
+ *   is_flush    int8    != 0: the next verify folds (flush_at=verify)
+ * Rings, one slot after the other; GK = 1 (GDN) or K (KDA); record j lies in row j, in a
+ * circular ring in row (base + j) mod L. A set has the first three, the last four, or all:
+ *   d           f32 [HV, L, V]
+ *   k           f32 [H,  L, K]   normalised
+ *   g           f32 [HV, L, GK]
+ *   raw_v       io  [HV, L, V]
+ *   raw_k       io  [H,  L, K]   as it came
+ *   beta        f32 [HV, L]
  *
- * Inner dimensions are packed; the slot stride of every buffer is an argument.
+ * Inner dimensions are packed; the slot stride of every ring is an argument, in elements.
  *===----------------------------------------------------------------------===*/
 #ifndef REPLAYSSM_KERNELABI_H
 #define REPLAYSSM_KERNELABI_H
@@ -20,7 +30,7 @@
 
 #define RSSM_ABI_VERSION 1
 
-typedef int32_t rssm_index;  /* state_idx, ring_idx, wp */
-typedef int8_t rssm_flag;    /* force_flush */
+typedef int32_t rssm_index;  /* state_idx, ring_idx, wp, base */
+typedef int8_t rssm_flag;    /* force_flush, reset_mask, is_flush */
 
 #endif

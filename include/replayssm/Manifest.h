@@ -31,7 +31,7 @@ struct KernelManifest {
   std::string name;          ///< Symbol in the module.
   std::string spec;          ///< Canonical KernelSpec, empty for a kernel without one.
   uint32_t threads = 0;      ///< Block size (x).
-  uint32_t blocksPerRow = 0; ///< Grid x; grid y = launched rows, z = layers.
+  uint32_t blocksPerRow = 0; ///< Grid x; grid y = launched rows, z = layers (else 1).
   uint32_t sharedBytes = 0;  ///< Dynamic shared memory per block.
   std::vector<KernelArg> args;
   /// Text of each access and call site ("tile.load at file:line:col"), by id.
@@ -43,7 +43,8 @@ struct KernelManifest {
   RSSM_API bool isLayered() const;
 };
 
-/// One object with the keys abi (RSSM_ABI_VERSION), name, spec, threads,
+/// One kernel; a file of `replayssm-opt --manifest` is an array of these, one for each
+/// kernel of the module. One object with the keys abi (RSSM_ABI_VERSION), name, spec, threads,
 /// blocks_per_row, shared_bytes, args (objects of name, kind = pointer | stride | table,
 /// dtype) and sites.
 RSSM_API std::string toJson(const KernelManifest &manifest);

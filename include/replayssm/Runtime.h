@@ -1,8 +1,12 @@
 //===- Runtime.h - Devices, buffers, kernels --------------------*- C++ -*-===//
 //
-// Device is a shared handle (cheap to copy, thread-compatible). Buffer and
-// Kernel are move-only owners and keep their device alive. No call on the
-// launch path allocates or reads device data.
+// Device is a shared handle (cheap to copy). Buffer, Kernel and Graph are
+// move-only owners and keep their device alive. A device and all that belongs
+// to it are used from one thread at a time; different devices are independent.
+// No call on the launch path allocates or reads device data.
+//
+// Errors: InvalidArgument for what the caller can mend (the message says how);
+// on a GPU a fault of a launch comes back from a later call, as Internal.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -50,16 +54,21 @@ public:
   bool isHost() const;
   std::string name() const;           ///< "NVIDIA H200" or "host".
   std::string target() const;         ///< "sm_90a", ...; "host" on the host device.
-  uint64_t l2Bytes() const;
+  uint64_t l2Bytes() const;           ///< 0 on the host device.
   uint32_t multiprocessors() const;
 
+  /// At least 1 byte, aligned to 16 or more, contents undefined; Exhausted when out of memory.
   Result<Buffer> allocate(uint64_t bytes);
-  /// Loads PTX (or, on the GPU, a cubin) text; the driver's log is in the Status.
+  /// Loads one kernel of a module: PTX text or the bytes of a cubin; the driver's log is in
+  /// the Status. GPU only: the host device has no code but Jit.h's (Unsupported).
   Result<Kernel> loadKernel(std::string_view code, const KernelManifest &manifest);
+  /// Waits for everything launched: the first call that sees all their faults.
   Status synchronize();
-  HostOptions &hostOptions(); ///< Host device only; read at each launch.
+  HostOptions &hostOptions(); ///< Read at each launch; without effect on a GPU.
 
-  /// Records the launches between begin and end on this device's stream.
+  /// Records the launches between begin and end, from one thread, instead of running them;
+  /// copies, allocations, loads and waits are refused until then. A device has one stream of
+  /// its own, which does not wait for other streams of the process, nor they for it.
   Status beginCapture();
   Result<Graph> endCapture();
   /// Milliseconds of device time of `graph`, replayed once. GPU only.
@@ -83,9 +92,9 @@ public:
   Buffer &operator=(const Buffer &) = delete;
   ~Buffer();
 
-  uint64_t address() const { return address_; }
+  uint64_t address() const { return address_; } ///< Of the device; what a launch takes.
   uint64_t bytes() const { return bytes_; }
-  /// Copies wait for everything before them on the device, and return when done.
+  /// `bytes` at `offset`. Copies wait for everything before them on the device, and return when done.
   Status copyIn(const void *host, uint64_t bytes, uint64_t offset = 0);
   Status copyOut(void *host, uint64_t bytes, uint64_t offset = 0) const;
 
@@ -99,7 +108,7 @@ struct KernelResources {
   int registers = 0;
   int localBytes = 0;  ///< LOCAL_SIZE_BYTES: spills and stack.
   int sharedBytes = 0; ///< Dynamic, from the manifest.
-  int blocksPerMultiprocessor = 0;
+  int blocksPerMultiprocessor = 0; ///< Resident at a time.
 };
 
 class RSSM_API Kernel {
@@ -111,9 +120,12 @@ public:
 
   const KernelManifest &manifest() const;
   Result<KernelResources> resources() const;
-  /// `args[i]` is the 8-byte value of manifest().args[i]; `rows` >= 0 (0 = nothing).
+  /// `args[i]` is the 8-byte value of manifest().args[i]: the address of a buffer, any memory of
+  /// the device's primary context; or a stride in elements. `rows` up to 65535 (0 = nothing).
   /// `layers` is 1 but for a kernel compiled for many layers (manifest().isLayered()).
-  /// Asynchronous on the GPU; the host device returns when the launch is done.
+  /// Null or misaligned arguments are InvalidArgument, sizes of buffers are not known here.
+  /// Asynchronous on the GPU, `args` may go at once; the host device returns when the launch
+  /// is done, and what its checkers found is Internal.
   Status launch(const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers = 1);
 
 private:
@@ -129,7 +141,7 @@ public:
   Graph(Graph &&) noexcept;
   Graph &operator=(Graph &&) noexcept;
   ~Graph();
-  Status replay();
+  Status replay(); ///< Asynchronous as a launch.
   void *handle() const { return handle_; }
 
 private:
