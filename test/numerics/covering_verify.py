@@ -65,6 +65,7 @@ def legal(case):
 
 def command(run, device, case, index):
     (H, HV), (K, V) = case["heads"], case["dims"]
+    rows = case["rows"] if K * V < 65536 else min(case["rows"], 7)  # the oracle's time
     spec = {
         "rule": case["rule"], "phase": "verify", "H": H, "HV": HV, "K": K, "V": V, "L": case["L"],
         "T_max": case["T"], "gate": case["gate"], "beta": case["beta"], "beta_factor": case["factor"],
@@ -80,7 +81,7 @@ def command(run, device, case, index):
         spec["lower_bound"] = -5
     line = [
         run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
-        f"--device={device}", f"--rows={case['rows']}", f"--seed={index + 1}",
+        f"--device={device}", f"--rows={rows}", f"--seed={index + 1}",
         f"--flush-rate={case['flush']}", "--null-rate=0.2", f"--gates={case['gates']}",
         f"--tiling=copy={case['copy']}",
     ]
