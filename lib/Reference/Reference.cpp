@@ -22,7 +22,8 @@ double reference::roundTo(DType dtype, double value) {
   int mantissaBits = dtype == DType::F32 ? 23 : dtype == DType::BF16 ? 7 : 10;
   if (value == 0 || !std::isfinite(value))
     return value;
-  double step = std::ldexp(1.0, std::ilogb(value) - mantissaBits);
+  int least = dtype == DType::F16 ? -14 : -126; // below lie subnormals
+  double step = std::ldexp(1.0, std::max(std::ilogb(value), least) - mantissaBits);
   return std::nearbyint(value / step) * step;
 }
 

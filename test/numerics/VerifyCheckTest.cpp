@@ -330,4 +330,14 @@ INSTANTIATE_TEST_SUITE_P(Variants, VerifyCheck,
                                          "rule=gdn,H=1,HV=2,L=16,T_max=5,window=tree",
                                          "rule=kda,H=2,HV=2,L=9,T_max=4,io=f32,window=tree"));
 
+TEST(Reference, RoundsBelowTheLeastNormalNumber) {
+  using reference::roundTo;
+  double f16Step = 0x1p-24;
+  EXPECT_EQ(roundTo(DType::F16, 503.4 * f16Step), 503 * f16Step);
+  EXPECT_EQ(roundTo(DType::F16, 0.4 * f16Step), 0);
+  EXPECT_EQ(roundTo(DType::F16, 0x1p-14 + 0.6 * f16Step), 0x1p-14 + f16Step);
+  EXPECT_EQ(roundTo(DType::BF16, 2.5 * 0x1p-133), 2 * 0x1p-133);
+  EXPECT_EQ(roundTo(DType::F32, 1.5 * 0x1p-149), 2 * 0x1p-149);
+}
+
 } // namespace
