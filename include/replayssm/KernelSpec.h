@@ -3,7 +3,8 @@
 // The textual form is a comma-separated list of key=value, for example
 //   rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16,gate=softplus,
 //   beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0
-// docs/spec.md lists every key, its values and its default.
+// docs/spec.md lists every key, its values and its default. A spec is a value;
+// the functions depend on nothing but their arguments and are thread-safe.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -48,7 +49,7 @@ struct KernelSpec {
   int64_t HV = 0;  ///< value heads, HV % H == 0
   int64_t K = 0;   ///< key dim, multiple of 8, 8..256
   int64_t V = 0;   ///< value dim, multiple of 8, 8..256
-  int64_t L = 16;  ///< ring length, 1..64 (packed: not used)
+  int64_t L = 16;  ///< records of a ring, 1..64; unused where !hasRing(). Only the text has other defaults.
   int64_t T = 1;   ///< T_max: the most tokens of a window, 1..16
   /// Where a ring is folded. Decode: inside replay. The sets of a window of T
   /// tokens: inside the next verify, or in a launch of its own behind the cursors,
@@ -57,8 +58,8 @@ struct KernelSpec {
   Fold fold = Fold::Records;  ///< From the records, or by the recurrence from raw inputs.
   Window window = Window::Chain; ///< Tree: each token names its parent.
   bool track = false; ///< cursors and fold: the state after one more token, to another slot.
-  bool dst = false;   ///< States are stored to slot dst_idx instead of state_idx.
-  Layers layers = Layers::One; ///< One launch for many layers: a stride, or a table of pointers.
+  bool dst = false;   ///< What stores states: to slot dst_idx instead of state_idx.
+  Layers layers = Layers::One; ///< fold, compact, input_replay: one launch for many layers.
   Gate gate = Gate::Softplus;
   double lowerBound = 0;      ///< of Gate::Safe, < 0; else 0
   Beta beta = Beta::SigmoidF32;
@@ -91,7 +92,7 @@ struct KernelSpec {
 /// this version cannot compile are Unsupported.
 RSSM_API Result<KernelSpec> parseKernelSpec(std::string_view text);
 RSSM_API Status validate(const KernelSpec &spec);
-/// Canonical text: every key, in the order of docs/spec.md; parses back equal.
+/// Canonical text: every key that applies, in the order of docs/spec.md; parses back equal.
 RSSM_API std::string print(const KernelSpec &spec);
 
 } // namespace replayssm

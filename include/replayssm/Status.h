@@ -23,7 +23,7 @@ enum class StatusCode {
   InvalidArgument, ///< The caller's request is malformed; the message names the fix.
   Unsupported,     ///< Legal, but not supported by this build, chip or version.
   Unavailable,     ///< A device, driver or tool is absent.
-  Incompatible,    ///< Two things that do not belong together (ring formats, ABI versions).
+  Incompatible,    ///< Two things that do not belong together: a manifest of another ABI version.
   Exhausted,       ///< Out of memory or of another resource.
   Internal,        ///< A fault of this library, or of the driver.
 };
