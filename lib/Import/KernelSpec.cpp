@@ -103,7 +103,29 @@ static Status validateWindow(const KernelSpec &spec) {
   return Status::ok();
 }
 
+/// A choice that a program has put together may be none of the enum's.
+static Status validateChoices(const KernelSpec &spec) {
+  auto choice = [](std::string_view key, auto value, auto last) {
+    return value >= decltype(value)() && value <= last
+               ? Status::ok()
+               : invalid("expected " + quote(key) + " to be one of its enum's values but got " +
+                         std::to_string(static_cast<int64_t>(value)));
+  };
+  RSSM_RETURN_IF_ERROR(choice("rule", spec.rule, Rule::KDA));
+  RSSM_RETURN_IF_ERROR(choice("phase", spec.phase, Phase::Reset));
+  RSSM_RETURN_IF_ERROR(choice("flush_at", spec.flushAt, FlushAt::EveryCommit));
+  RSSM_RETURN_IF_ERROR(choice("fold", spec.fold, Fold::Replay));
+  RSSM_RETURN_IF_ERROR(choice("window", spec.window, Window::Tree));
+  RSSM_RETURN_IF_ERROR(choice("layers", spec.layers, Layers::Table));
+  RSSM_RETURN_IF_ERROR(choice("gate", spec.gate, Gate::Precomputed));
+  RSSM_RETURN_IF_ERROR(choice("beta", spec.beta, Beta::Precomputed));
+  RSSM_RETURN_IF_ERROR(choice("io", spec.io, DType::F16));
+  RSSM_RETURN_IF_ERROR(choice("state", spec.state, DType::F16));
+  return choice("null", spec.null, NullRow::LE0);
+}
+
 Status replayssm::validate(const KernelSpec &spec) {
+  RSSM_RETURN_IF_ERROR(validateChoices(spec));
   auto range = [](std::string_view name, int64_t value, int64_t low, int64_t high) {
     return value >= low && value <= high
                ? Status::ok()
