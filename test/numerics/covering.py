@@ -13,7 +13,7 @@ import sys
 import time
 
 SEED = 20240607
-COUNT = {"host": 46, "cuda": 53}
+COUNT = {"host": 40, "cuda": 47}
 
 # What every kernel of a layer varies in.
 VARIANTS = {
@@ -31,6 +31,7 @@ COMMON = {
     "rule": ["gdn", "kda"],
     "phase": ["packed", "replay"],
     "L": [1, 3, 8, 16, 32, 64],
+    "dst": ["no", "yes"],
     **VARIANTS,
 }
 # Heads and dims are small on the host device: it runs every thread of every block.
@@ -112,7 +113,7 @@ def command(run, device, case, index):
     spec = {
         "rule": case["rule"], "phase": case["phase"], "H": H, "HV": HV, "K": K, "V": V,
         "gate": case["gate"], "beta": case["beta"], "beta_factor": case["factor"], "qk_norm": "l2_rsqrt", "null": case["null"],
-        "state": case["state"], "io": case["io"],
+        "state": case["state"], "io": case["io"], "dst": case["dst"],
     }
     if case["gate"] == "safe":
         spec["lower_bound"] = -5

@@ -34,6 +34,7 @@ private:
   void compareHead(int64_t row, int64_t hv);
   void compareUntouched();
   Status advanceCursors();
+  Status followStates();
 
   Device &device;
   Kernel &kernel;
@@ -107,6 +108,7 @@ Status Checker::step(int64_t index) {
       RSSM_RETURN_IF_ERROR(array.download());
   RSSM_RETURN_IF_ERROR(compare());
   rec.digest(c->arrays["out"]);
+  RSSM_RETURN_IF_ERROR(followStates());
   return usesRing || spec.phase == Phase::Replay ? advanceCursors() : Status::ok();
 }
 
@@ -146,7 +148,7 @@ void Checker::compareHead(int64_t row, int64_t hv) {
   // The stored state.
   std::vector<double> next = reference::materialise(spec, state, records.view());
   reference::advance(spec, next, ref);
-  std::vector<double> got = c->state(row, hv);
+  std::vector<double> got = c->stateOf("state", c->targetSlot(row), hv);
   double largestGate = 0;
   for (double g : ref.g)
     largestGate = std::max(largestGate, std::min(std::fabs(g), 88.0));
@@ -161,6 +163,21 @@ void Checker::compareHead(int64_t row, int64_t hv) {
              2e-6 * rec.growth + 2.4e-7 * gateSum[index], where);
 }
 
+/// A state that was stored elsewhere is where its row goes on.
+Status Checker::followStates() {
+  if (!spec.dst)
+    return Status::ok();
+  for (int64_t row = 0; row < options.rows; ++row) {
+    if (!c->live(row) || !flushes(spec, *before, row))
+      continue;
+    int32_t old = c->integer("state_idx", row);
+    c->setInteger("state_idx", row, c->targetSlot(row));
+    c->setInteger("dst_idx", row, old);
+  }
+  RSSM_RETURN_IF_ERROR(c->arrays["state_idx"].upload());
+  return c->arrays["dst_idx"].upload();
+}
+
 /// What the launch was allowed to write is copied over what was there before;
 /// then every byte must agree.
 void Checker::compareUntouched() {
@@ -169,7 +186,7 @@ void Checker::compareUntouched() {
     if (!c->live(row))
       continue;
     if (flushes(spec, *c, row)) {
-      allow(*c, *before, "state", c->stateSlot(row), 0, c->arrays["state"].inner);
+      allow(*c, *before, "state", c->targetSlot(row), 0, c->arrays["state"].inner);
       continue;
     }
     allowRecord(*c, *before, c->ringSlot(row), c->wp(row));

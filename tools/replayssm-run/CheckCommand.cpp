@@ -87,6 +87,7 @@ static Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec
     return std::optional<Kernel>();
   KernelSpec cursors = spec;
   cursors.phase = Phase::Cursors;
+  cursors.dst = false;
   auto kernel = jitSpec(device, cursors);
   if (!kernel)
     return kernel.status();
