@@ -49,9 +49,9 @@ LogicalResult KernelOp::verify() {
   if (!getBody().empty() && !getBody().hasOneBlock())
     return emitOpError() << "expected a body of one block but got "
                          << llvm::range_size(getBody());
-  if (getWindow() && static_cast<int64_t>(*getWindow()) < 1)
-    return emitOpError() << "expected a window >= 1 but got "
-                         << static_cast<int64_t>(*getWindow());
+  constexpr int64_t maxWindow = 16; // paths of a tree are bits of an i32
+  if (int64_t window = static_cast<int64_t>(getWindow().value_or(1)); window < 1 || window > maxWindow)
+    return emitOpError() << "expected a window in 1.." << maxWindow << " but got " << window;
   if (getOfAttr())
     return success();
   if (getBody().empty() || getBody().front().empty())

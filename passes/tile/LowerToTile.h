@@ -86,11 +86,6 @@ struct RingTiles {
   Value foldD, foldK;                 // operands of the fold, in shared memory
 };
 
-/// A row of tokens along K: spread over the block, then in shared memory for all.
-struct StagedTokens {
-  Value tile, smem;
-};
-
 /// Rows of numbers that each are the exponential of a sum of gates.
 struct Decays {
   llvm::SmallVector<Value> rows; ///< Null where nothing decays.
@@ -99,8 +94,9 @@ struct Decays {
 
 /// The reads, stores and loops that need `state` in registers, through any updates.
 void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
-/// The parents that make scores those of a tree; null of a chain.
-Value parentsOf(Value scores);
+/// The parents that make scores those of a tree; null of a chain. Fails where `op`
+/// has scores of both.
+mlir::FailureOr<Value> parentsOf(mlir::Operation *op, Value scores);
 
 class Lowering {
 public:
@@ -190,6 +186,7 @@ private:
   mlir::LogicalResult lowerWindowed(mlir::Operation &op);
   mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
   void stageTokens();
+  Value stageTile(Value source, Value tile);
   Value staged(Value source);
   mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
   void formDecays(Value gates);
@@ -261,14 +258,12 @@ private:
   llvm::StringMap<Value> buffers;      ///< Of this block's layer, where there are many.
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
   llvm::DenseSet<mlir::Operation *> lowered;
-  /// Windows: lowered rows; what is formed where it is used; tokens along K; decays.
+  /// Windows: lowered rows; what is formed where it is used.
   llvm::DenseMap<std::pair<Value, int64_t>, Value> rows;
   llvm::DenseSet<Value> lazy;
-  llvm::MapVector<Value, StagedTokens> tokenTiles;
-  llvm::DenseMap<Value, llvm::SmallVector<Decays>> decays; ///< Gates -> by level.
+  llvm::MapVector<Value, Value> tokenTiles; ///< Tokens along K, spread over the block.
   llvm::DenseMap<Value, Value> scores;                     ///< In shared memory.
   llvm::DenseMap<Value, llvm::SmallVector<Value>> paths;   ///< Parents -> bits of each path.
-  llvm::DenseMap<Value, Value> pathGates;                  ///< Gates in shared memory.
   llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
   llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
   llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
@@ -278,6 +273,10 @@ private:
     llvm::DenseMap<Value, Value> states;
     llvm::DenseMap<Value, RingTiles> rings;
     llvm::DenseMap<Value, Value> exps;
+    llvm::DenseMap<Value, Value> staged;    ///< Rows of tokens along K -> shared memory.
+    llvm::DenseMap<Value, Value> pathGates; ///< Gates of a tree -> shared memory.
+    /// Gates and (null = a chain) parents -> by level.
+    llvm::DenseMap<std::pair<Value, Value>, llvm::SmallVector<Decays>> decays;
   } cache;
   int64_t loopDepth = 0; ///< Loops of the source around what is lowered.
 };

@@ -240,7 +240,7 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
                       several ? layouts.keys(count) : layouts.keyRow(1), tokensFrom(op.getWindow(), 0),
                       several ? arg("mixed_qkv_stride") : Value());
     if (several)
-      tokenTiles[op.getValue()].tile = tile;
+      tokenTiles[op.getValue()] = tile;
     else
       values[op.getValue()] = tile;
     return success();

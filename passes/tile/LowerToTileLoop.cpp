@@ -38,7 +38,7 @@ void Lowering::defineCarried(ValueRange sources, ValueRange lowered) {
 /// forgotten behind it.
 LogicalResult Lowering::lowerRegion(Block &from, Block &to, Cache &saved) {
   OpBuilder::InsertionGuard guard(b);
-  if (to.empty())
+  if (to.empty() || !to.back().hasTrait<OpTrait::IsTerminator>())
     b.setInsertionPointToEnd(&to);
   else
     b.setInsertionPoint(to.getTerminator());
@@ -78,7 +78,13 @@ LogicalResult Lowering::lowerFor(scf::ForOp op) {
                                  bound(op.getStep()), *inits);
   Cache saved = cache;
   ++loopDepth;
-  values[op.getInductionVar()] = loop.getInductionVar();
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    Type type = op.getInductionVar().getType(); // bounds may be narrower than an index
+    values[op.getInductionVar()] = type.isIndex() ? number : Value(arith::IndexCastOp::create(b, type, number));
+  }
   defineCarried(op.getRegionIterArgs(), loop.getRegionIterArgs());
   if (failed(lowerRegion(*op.getBody(), *loop.getBody(), saved)))
     return failure();

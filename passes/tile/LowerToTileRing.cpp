@@ -79,6 +79,8 @@ void Lowering::loadValues(RingTiles &ring) {
 void Lowering::loadKeys(RingTiles &ring, int64_t upTo) {
   int64_t length = ring.format.getLength();
   auto base = [&] { return fieldOffset(ring.slot, ring.format, ring.format.getField("k")); };
+  if (loopDepth && !ring.keySmem) // a copy has an mbarrier of its own and is waited for once
+    ring.bulkKeys = false;
   if (ring.bulkKeys && !ring.keySmem) {
     ring.keySmem = alloc(length, dims.K, b.getF32Type());
     ring.keyToken = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), arg("k_ring"),
@@ -96,6 +98,8 @@ void Lowering::loadKeys(RingTiles &ring, int64_t upTo) {
 }
 
 LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
+  if (op.getMask() && op.getBase())
+    return op.emitOpError("expected a linear ring for a mask of positions but got a circular one");
   RingTiles ring;
   ring.slot = values.lookup(op.getRing());
   ring.valid = validRecords(op);
@@ -158,8 +162,8 @@ LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
 Value Lowering::weightedKeys(RingTiles &ring, int64_t pass) {
   int64_t rows = passRows(ring, pass), first = pass * dims.bc;
   Value keys;
+  loadKeys(ring, pass);
   if (ring.bulkKeys) {
-    loadKeys(ring, pass);
     if (!ring.keysLanded)
       tile::WaitOp::create(b, ring.keyToken);
     ring.keysLanded = true;

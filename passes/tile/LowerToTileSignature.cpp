@@ -121,13 +121,28 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
   replay::RingAttr ring = kernel.getRingAttr();
   auto element = [](Value v) { return cast<ShapedType>(v.getType()).getElementType(); };
   auto stateType = [](Value v) { return cast<replay::StateType>(v.getType()).getDtype(); };
-  auto useFields = [&](std::initializer_list<StringRef> names) {
-    for (StringRef name : names)
-      used[(name + "_ring").str()] = ring.getField(name).getDtype();
-  };
-  Operation *setCursor = nullptr;
+  Operation *setCursor = nullptr, *shared = nullptr;
+  std::string sharedName, clash;
 
-  kernel.getBody().walk([&](Operation *op) {
+  WalkResult walk = kernel.getBody().walk([&](Operation *op) {
+    auto use = [&](const Twine &name, Type type) {
+      Type &known = used[name.str()];
+      if (known && known != type && clash.empty())
+        llvm::raw_string_ostream(clash) << "expected '" << name << "' to be '" << known
+                                        << "' as elsewhere in the kernel but got '" << type << "'";
+      known = type;
+    };
+    auto useFields = [&](std::initializer_list<StringRef> names) {
+      for (StringRef name : names)
+        use(name + "_ring", ring.getField(name).getDtype());
+    };
+    // What every layer would write to the same place.
+    auto writeShared = [&](StringRef name) {
+      if (!shared) {
+        shared = op;
+        sharedName = name;
+      }
+    };
     bool perHead = isa_and_nonnull<replay::ReplayDialect>(op->getDialect());
     if (auto rowOp = dyn_cast<replay::RowOp>(op)) {
       perHead = false;
@@ -155,14 +170,18 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (auto store = dyn_cast<replay::StoreRowOp>(op)) {
       perHead = false;
       used["state_idx"] = used[store.getName()] = i32;
+      writeShared(store.getName());
     } else if (auto cursor = dyn_cast<replay::SetCursorOp>(op)) {
       perHead = false;
       used[cursor.getName()] = cursor.getName() == "is_flush" ? i8 : i32;
       setCursor = op;
+      writeShared(cursor.getName());
     } else if (auto state = dyn_cast<replay::LoadStateOp>(op)) {
-      used[state.getAt() ? "snapshots" : "state"] = stateType(state.getState());
+      use(state.getAt() ? "snapshots" : "state", stateType(state.getState()));
     } else if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
-      used[store.getAt() ? "snapshots" : "state"] = stateType(store.getState());
+      use(store.getAt() ? "snapshots" : "state", stateType(store.getState()));
+      if (store.getAt())
+        writeShared("snapshots");
     } else if (isa<replay::RingWeightsOp>(op)) {
       useFields({"g"});
     } else if (isa<replay::RingReadOp>(op)) {
@@ -182,14 +201,26 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
         useFields({name.getValue()});
     } else if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
       StringRef name = token.getName();
-      used[name == "a" || name == "b" ? name : "mixed_qkv"] = element(token.getValue());
+      use(name == "a" || name == "b" ? name : "mixed_qkv", element(token.getValue()));
     } else if (auto param = dyn_cast<replay::LoadParamOp>(op)) {
       used[param.getName()] = f32;
     } else if (auto out = dyn_cast<replay::StoreOutOp>(op)) {
-      used["out"] = out.getIo();
+      used["state_idx"] = i32; // null rows get zeros
+      use("out", out.getIo());
+      writeShared("out");
     }
     signature.perHead |= perHead;
+    if (!clash.empty()) {
+      op->emitOpError() << clash;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
   });
+  if (walk.wasInterrupted())
+    return failure();
+  if (shared && kernel.getLayers())
+    return shared->emitOpError() << "expected every layer to have its own of what a kernel of many layers writes, but '"
+                                 << sharedName << "' is shared";
   if (setCursor && signature.perHead)
     return setCursor->emitOpError() << "expected a kernel of its own: other blocks of the row "
                                        "may still read the cursor";

@@ -25,11 +25,38 @@ void lower::collectConsumers(Value state, SmallVectorImpl<Operation *> &consumer
   }
 }
 
+/// Whether `consumer` can run behind `store`: below it, or in the next iteration of
+/// a loop around both, which is not around `load`.
+static bool canFollow(Operation *consumer, Operation *store, Operation *load) {
+  bool isBehind = false;
+  for (Operation *at = store; at->getBlock(); at = at->getParentOp())
+    if (Operation *other = at->getBlock()->findAncestorOpInBlock(*consumer)) {
+      isBehind = at != other && at->isBeforeInBlock(other);
+      break;
+    }
+  for (Operation *loop = store->getParentOp(); loop && !isBehind; loop = loop->getParentOp())
+    isBehind = isa<scf::ForOp>(loop) && loop->isProperAncestor(consumer) && !loop->isProperAncestor(load);
+  return isBehind;
+}
+
+/// Whether the slot is written over before the last of `consumers` has what it held.
+static bool isOverwritten(replay::LoadStateOp op, ArrayRef<Operation *> consumers) {
+  WalkResult walk = op->getParentOfType<replay::KernelOp>().walk([&](replay::StoreStateOp store) {
+    bool samePlace = store.getSlot() == op.getSlot() && !store.getAt() == !op.getAt();
+    return samePlace && llvm::any_of(consumers, [&](Operation *c) { return canFollow(c, store, op); })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 LogicalResult Lowering::lowerLoadState(replay::LoadStateOp op) {
-  // Virtual; the transfer starts here only when this block surely needs it.
+  // Virtual; the transfer starts here only when this block surely needs it, or where
+  // it would come too late.
   SmallVector<Operation *> consumers;
   collectConsumers(op.getState(), consumers);
-  if (llvm::none_of(consumers, [&](Operation *c) { return c->getBlock() == op->getBlock(); }))
+  if (llvm::none_of(consumers, [&](Operation *c) { return c->getBlock() == op->getBlock(); }) &&
+      !isOverwritten(op, consumers))
     return success();
   StateTile &tile = cache.checkpoints[op.getState()];
   Type element = op.getState().getType().getDtype();

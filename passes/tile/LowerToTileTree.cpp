@@ -67,7 +67,7 @@ Value Lowering::ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value 
 /// Every gate where all threads find it.
 void Lowering::stageGates(Value gates) {
   int64_t width = widthOf(gates);
-  Value &smem = pathGates[gates];
+  Value &smem = cache.pathGates[gates];
   if (smem)
     return;
   smem = alloc(dims.tokens, width, b.getF32Type());
@@ -78,7 +78,7 @@ void Lowering::stageGates(Value gates) {
 /// Gates that are one number: for token i the decays to it from all tokens, one in
 /// each row. Rows that are not on its path hold other decays.
 ArrayRef<Value> Lowering::pathDecays(Value gates, Value parents) {
-  auto &levels = decays[gates];
+  auto &levels = cache.decays[{gates, parents}];
   if (!levels.empty())
     return levels.front().rows;
   SmallVector<Value> sums;
@@ -87,7 +87,7 @@ ArrayRef<Value> Lowering::pathDecays(Value gates, Value parents) {
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value sum = none;
     if (i > 0) { // g_i, in the rows of the tokens before it
-      Value own = load(pathGates[gates], i64(i), {dims.tokens, 1}, b.getF32Type(), 0,
+      Value own = load(cache.pathGates[gates], i64(i), {dims.tokens, 1}, b.getF32Type(), 0,
                        layouts.keyScalars(dims.tokens), index(i));
       sum = add(ofParent(parents, i, sums, none), own);
     }
@@ -112,7 +112,7 @@ Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
     // Where l is not on the path no row is touched.
     Value before = arith::SelectOp::create(b, isOn, l, index(0));
     Value at = arith::MulIOp::create(b, toI64(l), i64(dims.K));
-    Value g = load(pathGates[gates], at, {i + 1, dims.K}, b.getF32Type(), 0, layouts.keys(i + 1), before);
+    Value g = load(cache.pathGates[gates], at, {i + 1, dims.K}, b.getF32Type(), 0, layouts.keys(i + 1), before);
     scf::YieldOp::create(b, ValueRange{add(loop.getRegionIterArg(0), g)});
   }
   return math::ExpOp::create(b, loop.getResult(0));
@@ -123,15 +123,21 @@ Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
 //===----------------------------------------------------------------------===//
 
 /// The parents that scores were formed with, behind what scales them.
-Value lower::parentsOf(Value scores) {
+static void collectParents(Value scores, SmallVectorImpl<Value> &all) {
   Operation *def = scores.getDefiningOp();
   if (auto pairs = dyn_cast_or_null<replay::ScoresOp>(def))
-    return pairs.getParents();
+    return all.push_back(pairs.getParents());
   for (Value operand : def ? def->getOperands() : ValueRange())
     if (operand.getType() == scores.getType())
-      if (Value parents = parentsOf(operand))
-        return parents;
-  return nullptr;
+      collectParents(operand, all);
+}
+
+FailureOr<Value> lower::parentsOf(Operation *op, Value scores) {
+  SmallVector<Value> all;
+  collectParents(scores, all);
+  if (all.empty() || llvm::all_equal(all))
+    return all.empty() ? Value() : all.front();
+  return op->emitOpError("expected scores that are all of a chain or all of one tree");
 }
 
 /// Scores that share their decays with `op` and can be formed along with it.
@@ -139,7 +145,7 @@ SmallVector<replay::ScoresOp> Lowering::scoresLike(replay::ScoresOp op) {
   SmallVector<replay::ScoresOp> group{op};
   for (Operation *user : op.getG().getUsers()) {
     auto other = dyn_cast<replay::ScoresOp>(user);
-    if (other && other != op && other.getG() == op.getG() && other.getY() == op.getY() &&
+    if (other && other != op && other->getBlock() == op->getBlock() && other.getG() == op.getG() && other.getY() == op.getY() &&
         other.getParents() == op.getParents() && lowered.contains(other.getX().getDefiningOp()))
       group.push_back(other);
   }

@@ -137,25 +137,30 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
 // Tokens along K
 //===----------------------------------------------------------------------===//
 
+Value Lowering::stageTile(Value source, Value tile) {
+  Value smem = alloc(dims.tokens, dims.K, b.getF32Type());
+  store(f32(tile), smem, i64(0), dims.K);
+  return cache.staged[source] = smem;
+}
+
 /// All tokens go to shared memory at once, after every load is on its way.
 void Lowering::stageTokens() {
-  for (auto &[source, tokens] : tokenTiles) {
-    tokens.smem = alloc(dims.tokens, dims.K, b.getF32Type());
-    store(f32(tokens.tile), tokens.smem, i64(0), dims.K);
-  }
+  for (auto &[source, tile] : tokenTiles)
+    stageTile(source, tile);
 }
 
 /// The rows of `source` in shared memory.
 Value Lowering::staged(Value source) {
   if (auto wider = source.getDefiningOp<arith::ExtFOp>())
     source = wider.getIn();
-  StagedTokens &tokens = tokenTiles[source];
-  if (tokens.smem)
-    return tokens.smem;
+  if (Value known = cache.staged.lookup(source))
+    return known;
+  if (Value tile = tokenTiles.lookup(source)) // loaded inside a region
+    return stageTile(source, tile);
   Value smem = alloc(dims.tokens, dims.K, b.getF32Type());
   for (int64_t t = 0; t < dims.tokens; ++t)
     store(f32(broadcast(fetch(rowOf(source, t)), {1, dims.K})), smem, i64(t * dims.K), dims.K);
-  return tokenTiles[source].smem = smem;
+  return cache.staged[source] = smem;
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,7 +189,7 @@ LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
 /// is that from j to the middle, a multiple of h, times that from there to i.
 /// Both are sums over a part of the interval: no difference, and none above one.
 void Lowering::formDecays(Value gates) {
-  auto &levels = decays[gates];
+  auto &levels = cache.decays[{gates, Value()}];
   if (!levels.empty())
     return;
   int64_t count = dims.tokens;
@@ -227,7 +232,7 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
   lazy.insert(op.getScores());
   int64_t count = dims.tokens;
   bool alongK = dimOf(op.getG(), 1) > 1;
-  ArrayRef<Decays> levels = decays[op.getG()];
+  ArrayRef<Decays> levels = cache.decays[{op.getG(), Value()}];
   auto rowsAlongK = [&](Value smem) {
     return load(smem, i64(0), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
   };
@@ -269,18 +274,20 @@ Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
                      b.getF32Type(), 1, layouts.scalar());
   if (i == j || alongK)
     return score;
-  ArrayRef<Value> decay = decays[op.getG()][level].rows;
+  ArrayRef<Value> decay = cache.decays[{op.getG(), Value()}][level].rows;
   return mul(score, decay[j] ? mul(decay[i], decay[j]) : decay[i]);
 }
 
 /// d_i = beta_i (v_i - y_i - sum_{j<i} P_ij d_j): the recurrence itself.
 LogicalResult Lowering::lowerSolve(replay::UtSolveOp op) {
   SmallVector<Value> solved;
-  Value parents = parentsOf(op.getScores());
+  FailureOr<Value> parents = parentsOf(op, op.getScores());
+  if (failed(parents))
+    return failure();
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value error = arith::SubFOp::create(b, f32(rowOf(op.getV(), i)), rowOf(op.getY(), i));
     for (auto [j, d] : llvm::enumerate(solved))
-      error = ifOnPath(parents, i, j, fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error), error);
+      error = ifOnPath(*parents, i, j, fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error), error);
     solved.push_back(mul(rowOf(op.getBeta(), i), error));
     define(op.getDelta(), i, solved.back());
   }
@@ -289,14 +296,16 @@ LogicalResult Lowering::lowerSolve(replay::UtSolveOp op) {
 
 /// Only earlier tokens, of a tree those of the path: another may hold anything.
 LogicalResult Lowering::lowerApply(replay::ApplyScoresOp op) {
-  Value parents = parentsOf(op.getScores());
+  FailureOr<Value> parents = parentsOf(op, op.getScores());
+  if (failed(parents))
+    return failure();
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value sum;
-    if (parents) // Where a path starts is data.
+    if (*parents) // Where a path starts is data.
       sum = splat({1, dims.bv}, 0);
     for (int64_t j = 0; j <= i; ++j) {
       Value score = rowOf(op.getScores(), i, j), d = rowOf(op.getDelta(), j);
-      sum = sum ? ifOnPath(parents, i, j, fma(score, d, sum), sum) : mul(score, d);
+      sum = sum ? ifOnPath(*parents, i, j, fma(score, d, sum), sum) : mul(score, d);
     }
     define(op.getO(), i, sum);
   }

@@ -10,8 +10,13 @@ replay.kernel @kernel_of kind packed {}
 
 // -----
 
-// expected-error @below {{expected a window >= 1 but got 0}}
+// expected-error @below {{expected a window in 1..16 but got 0}}
 replay.kernel @kernel_window of @x kind verify window 0 {}
+
+// -----
+
+// expected-error @below {{expected a window in 1..16 but got 17}}
+replay.kernel @kernel_wide_window of @x kind verify window 17 {}
 
 // -----
 

@@ -139,3 +139,72 @@ replay.kernel @states shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring 
   %S1 = arith.select %flush, %S, %Sd : !replay.state<32, 32, f32>
   replay.store_state %S1, %slot : <32, 32, f32>
 }
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>], circular>
+replay.kernel @mask_and_base shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 4 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %n = replay.load_row "fold_len"
+  %base = replay.load_slot "base" %ring
+  %mask = replay.path_mask %n
+  // expected-error @below {{expected a linear ring for a mask of positions but got a circular one}}
+  %R = replay.load_ring %ring valid(%n) base(%base) mask(%mask) : <#ring>
+}
+
+// -----
+
+replay.kernel @chain_and_tree shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<2x1xi32>
+  %k = replay.load_token "k" window(%first, %length) : tensor<2x32xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
+  %P = replay.scores %k, %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %Q = replay.scores %k, %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %R = arith.addf %P, %Q : tensor<2x2xf32>
+  // expected-error @below {{expected scores that are all of a chain or all of one tree}}
+  %o = replay.apply_scores %R, %v : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
+}
+
+// -----
+
+replay.kernel @two_dtypes shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %dst = replay.load_row "dst_idx"
+  %S = replay.load_state %slot : <32, 32, f32>
+  // expected-error @below {{expected 'state' to be 'f32' as elsewhere in the kernel but got 'bf16'}}
+  %T = replay.load_state %slot : <32, 32, bf16>
+}
+
+// -----
+
+replay.kernel @two_io_dtypes shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %v = replay.load_token "v" : tensor<1x32xf32>
+  // expected-error @below {{expected 'mixed_qkv' to be 'f32' as elsewhere in the kernel but got 'bf16'}}
+  %q = replay.load_token "q" : tensor<1x32xbf16>
+}
+
+// -----
+
+// Of another layer, there is no other place for these.
+replay.kernel @layers_out shape <H = 1, HV = 2, K = 32, V = 32> null lt0 layers stride kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %v = replay.load_token "v" : tensor<1x32xf32>
+  // expected-error @below {{expected every layer to have its own of what a kernel of many layers writes, but 'out' is shared}}
+  replay.store_out %v as f32 : tensor<1x32xf32>
+}
+
+// -----
+
+replay.kernel @layers_row shape <H = 1, HV = 2, K = 32, V = 32> null lt0 layers table kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %n = replay.load_row "accept_len"
+  // expected-error @below {{expected every layer to have its own of what a kernel of many layers writes, but 'fold_len' is shared}}
+  replay.store_row "fold_len", %n
+}

@@ -168,3 +168,132 @@ replay.kernel @raw_append shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #r
   %k = replay.load_token "k" window(%first, %length) : tensor<2x32xbf16>
   replay.append %ring, %wp ["raw_k"] %k rows(%length) : tensor<2x32xbf16>
 }
+
+// -----
+
+// One branch writes over the checkpoint and a later one goes back to it: it is
+// loaded in front of both.
+// CHECK-LABEL: gpu.func @late
+// CHECK: %[[S0:.*]] = tile.load %{{.*}} -> tensor<16x32xf32>
+// CHECK: scf.if
+// CHECK: tile.store
+// CHECK: scf.if
+// CHECK-NOT: tile.load
+// CHECK: tile.store %[[S0]],
+replay.kernel @late shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %dst = replay.load_row "dst_idx"
+  %n = replay.load_row "accept_len"
+  %g = replay.load_param "A_log" : tensor<1x1xf32>
+  %c0 = arith.constant 0 : index
+  %some = arith.cmpi sgt, %n, %c0 : index
+  %S0 = replay.load_state %slot : <32, 32, f32>
+  scf.if %some {
+    %S1 = replay.decay %S0, %g : <32, 32, f32>, tensor<1x1xf32>
+    replay.store_state %S1, %slot : <32, 32, f32>
+  }
+  scf.if %some {
+    replay.store_state %S0, %dst : <32, 32, f32>
+  }
+}
+
+// -----
+
+// A slot that is written in each iteration is read before the first of them; where
+// nothing writes to it, it is read where it is needed.
+// CHECK-LABEL: gpu.func @again
+// CHECK: tile.load %{{.*}} -> tensor<16x32xf32>
+// CHECK: scf.for
+// CHECK-NOT: tile.load
+// CHECK: tile.store
+// CHECK: }
+replay.kernel @again shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %n = replay.load_row "accept_len"
+  %g = replay.load_param "A_log" : tensor<1x1xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %S0 = replay.load_state %slot : <32, 32, f32>
+  scf.for %i = %c0 to %n step %c1 {
+    %S1 = replay.decay %S0, %g : <32, 32, f32>, tensor<1x1xf32>
+    replay.store_state %S1, %slot : <32, 32, f32>
+  }
+}
+
+// -----
+
+// Bounds that are narrower than an index.
+// CHECK-LABEL: gpu.func @narrow
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (i32) {
+// CHECK: %[[NARROW:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK: arith.addi %[[NARROW]], %[[SUM]] : i32
+replay.kernel @narrow shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %n = replay.load_row "accept_len"
+  %m = arith.index_cast %n : index to i32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = scf.for %i = %c0 to %m step %c1 iter_args(%s = %c0) -> i32 : i32 {
+    %t = arith.addi %i, %s : i32
+    scf.yield %t : i32
+  }
+  %y = arith.index_cast %x : i32 to index
+  replay.store_row "fold_len", %y
+}
+
+// -----
+
+// Records of a loop: a bulk copy is waited for once, so keys come by plain loads.
+// CHECK-LABEL: gpu.func @folds
+// CHECK: scf.for
+// CHECK-NOT: tile.copy
+// CHECK: tile.load %{{.*}} -> tensor<4x32xf32>
+// CHECK: gpu.return
+#dkg = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @folds shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #dkg kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = bulk, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %n = replay.load_row "fold_len"
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %S0 = replay.load_state %slot : <32, 32, f32>
+  %R = replay.load_ring %ring valid(%n) : <#dkg>
+  scf.for %i = %c0 to %n step %c1 {
+    %S1 = replay.replay %S0, %R : <32, 32, f32>, <#dkg>
+    replay.store_state %S1, %i : <32, 32, f32>
+  }
+}
+
+// -----
+
+// What scores are made of is formed in each region that needs it: what the first
+// loop has in shared memory is nothing to the second.
+// CHECK-LABEL: gpu.func @scores_twice
+// CHECK: scf.for
+// CHECK: %[[A:.*]] = tile.alloc : <2, 2, f32>
+// CHECK: tile.store %{{.*}}, %[[A]][
+// CHECK: scf.for
+// CHECK: %[[B:.*]] = tile.alloc : <2, 2, f32>
+// CHECK: tile.store %{{.*}}, %[[B]][
+replay.kernel @scores_twice shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %k = replay.load_token "k" window(%first, %length) : tensor<2x32xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x32xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %length step %c1 {
+    %P = replay.scores %k, %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
+    %o = replay.apply_scores %P, %v : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
+    replay.store_out %o as f32 window(%first, %length) : tensor<2x32xf32>
+  }
+  scf.for %i = %c0 to %length step %c1 {
+    %P = replay.scores %k, %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
+    %o = replay.apply_scores %P, %v : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
+    replay.store_out %o as f32 window(%first, %length) : tensor<2x32xf32>
+  }
+}

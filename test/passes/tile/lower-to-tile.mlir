@@ -3,17 +3,19 @@
 
 // One gpu.module for the chip, one kernel function with the manifest; arguments in
 // the order of docs/abi.md, only those that are used. Block x is head and V tile,
-// block y the row; the tile of v starts behind all q and k.
+// block y the row; the tile of v starts behind all q and k. Whoever writes outputs
+// asks whether the row is null.
 // CHIP: gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_100f">]
 // CHECK: gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a">]
-// CHECK: gpu.func @tokens(%[[Q:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[QS:.*]]: i64, %[[OUTS:.*]]: i64) kernel
+// CHECK: gpu.func @tokens(%{{.*}}: !llvm.ptr<1>, %[[Q:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[QS:.*]]: i64, %[[OUTS:.*]]: i64) kernel
 // CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
-// CHECK-SAME: replay.manifest = {args = {{\[}}["mixed_qkv", "pointer", "bf16"], ["out", "pointer", "f32"], ["mixed_qkv_stride", "stride", "i64"], ["out_stride", "stride", "i64"]], blocksPerRow = 8 : i64, name = "tokens", sharedBytes = 0 : i64, spec = "a=b", threads = 64 : i64}
+// CHECK-SAME: replay.manifest = {args = {{\[}}["state_idx", "pointer", "i32"], ["mixed_qkv", "pointer", "bf16"], ["out", "pointer", "f32"], ["mixed_qkv_stride", "stride", "i64"], ["out_stride", "stride", "i64"]], blocksPerRow = 8 : i64, name = "tokens", sharedBytes = 0 : i64, spec = "a=b", threads = 64 : i64}
 // CHECK: %[[Y:.*]] = gpu.block_id y
 // CHECK: %[[X:.*]] = gpu.block_id x
 // CHECK: %[[VT:.*]] = arith.remui %{{.*}}, %{{.*}} : i32
 // CHECK: %[[BASE:.*]] = arith.constant 64 : i64
 // CHECK: tile.load %[[Q]][%{{.*}}] strides [32, 1] layout <[r1:1], [w2:1, l4:8, r2:1]> : !llvm.ptr<1> -> tensor<1x16xbf16>
+// CHECK: scf.if
 // CHECK: arith.extf %{{.*}} : tensor<1x16xbf16> to tensor<1x16xf32>
 // CHECK: tile.store %{{.*}}, %[[OUT]][%{{.*}}] strides [32, 1] : tensor<1x16xf32>, !llvm.ptr<1>
 // CHECK: gpu.return
