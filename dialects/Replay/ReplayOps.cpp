@@ -28,7 +28,7 @@ static FailureOr<KernelOp> expectRingKernel(Operation *op) {
 }
 
 static int64_t windowRows(KernelOp kernel) {
-  return static_cast<int64_t>(kernel.getWindow().value_or(1));
+  return kernel.tokens();
 }
 
 static LogicalResult expectState(Operation *op, KernelOp kernel, StateType type) {
@@ -50,8 +50,12 @@ LogicalResult KernelOp::verify() {
     return emitOpError() << "expected a body of one block but got "
                          << llvm::range_size(getBody());
   constexpr int64_t maxWindow = 16; // paths of a tree are bits of an i32
-  if (int64_t window = static_cast<int64_t>(getWindow().value_or(1)); window < 1 || window > maxWindow)
-    return emitOpError() << "expected a window in 1.." << maxWindow << " but got " << window;
+  for (int64_t window : {tokens(), maxTokens()})
+    if (window < 1 || window > maxWindow)
+      return emitOpError() << "expected a window in 1.." << maxWindow << " but got " << window;
+  if (getWindowMax() && (!getWindow() || maxTokens() < tokens()))
+    return emitOpError() << "expected a window of at most " << maxTokens() << " tokens, the most of its set, but got "
+                         << (getWindow() ? std::to_string(tokens()) : "none");
   if (getOfAttr())
     return success();
   if (getBody().empty() || getBody().front().empty())

@@ -115,24 +115,32 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
     stored to track_idx; are stored to dst_idx). Buffers are named, see
     docs/abi.md; those that the body touches become the kernel's
     arguments. Rows whose state index is null write zeros to `out` and
-    `fold_len`, -1 to `track_pos`, and touch nothing else. `window` is the most tokens that a row of
-    the kernel set has. With `layers` one launch serves many layers. `spec` is kept
+    `fold_len`, -1 to `track_pos`, and touch nothing else. `window` is the most tokens that a row has,
+    of the kernel set unless `window 2 of 4` says that others of it take more: rings,
+    cursors and arrays with an element for each token are those of the set. With `layers` one launch serves many layers. `spec` is kept
     for the checker alone.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Replay_KindAttr>:$kind,
       OptionalAttr<Replay_ShapeAttr>:$shape, OptionalAttr<Replay_NullAttr>:$null,
       OptionalAttr<Replay_RingAttr>:$ring, OptionalAttr<Replay_KredAttr>:$kred,
-      OptionalAttr<Replay_TilingAttr>:$tiling, OptionalAttr<I64Attr>:$window,
+      OptionalAttr<Replay_TilingAttr>:$tiling, OptionalAttr<I64Attr>:$window, OptionalAttr<I64Attr>:$window_max,
       OptionalAttr<Replay_MaskAttr>:$mask, OptionalAttr<Replay_FlushAttr>:$flush,
       OptionalAttr<Replay_FoldAttr>:$fold, UnitAttr:$track, UnitAttr:$dst,
       OptionalAttr<Replay_LayersAttr>:$layers, OptionalAttr<StrAttr>:$spec);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name (`of` $of^)? (`kind` `` $kind^)? (`shape` $shape^)? (`null` `` $null^)?
-    (`ring` $ring^)? (`window` $window^)? (`mask` `` $mask^)? (`flush` `` $flush^)? (`fold` `` $fold^)?
+    (`ring` $ring^)? (`window` $window^)? (`of` $window_max^)? (`mask` `` $mask^)? (`flush` `` $flush^)? (`fold` `` $fold^)?
     (`track` $track^)? (`dst` $dst^)? (`layers` `` $layers^)? (`kred` $kred^)? (`tiling` $tiling^)?
     attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    /// The most tokens of a row: of this kernel, and of any of its set.
+    int64_t tokens() { return static_cast<int64_t>(getWindow().value_or(1)); }
+    int64_t maxTokens() {
+      return getWindowMax() ? static_cast<int64_t>(*getWindowMax()) : tokens();
+    }
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

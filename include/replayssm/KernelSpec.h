@@ -50,8 +50,9 @@ struct KernelSpec {
   int64_t K = 0;   ///< key dim, multiple of 8, 8..256
   int64_t V = 0;   ///< value dim, multiple of 8, 8..256
   int64_t L = 16;  ///< records of a ring, 1..64; unused where !hasRing(). Only the text has other defaults.
-  int64_t T = 1;   ///< T_max: the most tokens of a window, 1..16
-  /// Where a ring is folded. Decode: inside replay. The sets of a window of T
+  int64_t T = 1;   ///< most tokens of a row in this kernel, 1..T_max
+  int64_t Tmax = 1; ///< T_max: the most in any kernel of the set, 1..16
+  /// Where a ring is folded. Decode: inside replay. The sets of a window of Tmax
   /// tokens: inside the next verify, or in a launch of its own behind the cursors,
   /// when the ring is full (Commit) or always (EveryCommit).
   FlushAt flushAt = FlushAt::Decode;

@@ -80,8 +80,10 @@ LogicalResult checkSpec(KernelOp kernel, LayerOp layer) {
     compare.field("phase", stringifyKind(*kind).str(), std::string(name(spec->phase)));
   if (RingAttr ring = kernel.getRingAttr(); ring && spec->hasRing())
     compare.field("L", ring.getLength(), spec->L);
-  if (kernel.getWindow())
-    compare.field("T_max", int64_t(*kernel.getWindow()), spec->T);
+  if (kernel.getWindow()) {
+    compare.field("T_max", kernel.maxTokens(), spec->Tmax);
+    compare.field("T", kernel.tokens(), spec->T);
+  }
   if (kernel.getKind()) {
     compare.field("flush_at", kernel.getFlush() ? stringifyFlushAt(*kernel.getFlush()).str() : std::string("decode"),
                   std::string(name(spec->flushAt)));

@@ -99,7 +99,7 @@ std::string replayssm::importText(const KernelSpec &spec) {
   bool countsTokens = spec.phase != Phase::Fold || spec.flushAt == FlushAt::EveryCommit;
   bool isWindowed = spec.isWindowSet() || spec.phase == Phase::InputReplay || spec.phase == Phase::Snapshots;
   if (isWindowed && countsTokens && spec.phase != Phase::Reset)
-    os << " window " << spec.T;
+    os << " window " << spec.T << (spec.T < spec.Tmax ? " of " + std::to_string(spec.Tmax) : "");
   if (spec.window == Window::Tree)
     os << " mask tree";
   if (spec.isWindowSet())

@@ -69,12 +69,19 @@ static Status validateWindow(const KernelSpec &spec) {
   if (ofSet && !spec.isWindowSet())
     return invalid(std::string("expected 'flush_at' to be given for phase=") + name(spec.phase) +
                    ", one of verify, commit, every_commit");
-  if (!spec.isWindowSet() && !hasWindow && spec.T != 1)
+  if (!spec.isWindowSet() && !hasWindow && spec.Tmax != 1)
     return invalid(std::string("expected 'T_max' to be 1 for phase=") + name(spec.phase) + " but got '" +
+                   std::to_string(spec.Tmax) + "'");
+  if (spec.T > spec.Tmax)
+    return invalid("expected 'T' to be at most T_max=" + std::to_string(spec.Tmax) + " but got '" +
                    std::to_string(spec.T) + "'");
+  // The others keep what a set keeps: they are the same kernel for every window.
+  if (spec.T < spec.Tmax && !isOneOf({Phase::Verify, Phase::InputReplay, Phase::Snapshots}))
+    return invalid("expected 'T' to be T_max=" + std::to_string(spec.Tmax) + " for phase=" + name(spec.phase) +
+                   " but got '" + std::to_string(spec.T) + "'");
   if (!spec.isWindowSet() && spec.fold != Fold::Records)
     return doesNotApply("fold");
-  int64_t least = spec.flushAt == FlushAt::Verify ? 2 * spec.T : spec.T;
+  int64_t least = spec.flushAt == FlushAt::Verify ? 2 * spec.Tmax : spec.Tmax;
   if (spec.isWindowSet() && spec.L < least)
     return invalid("expected 'L' to be at least " + std::string(spec.flushAt == FlushAt::Verify ? "2 * " : "") +
                    "T_max=" + std::to_string(least) + " for flush_at=" + name(spec.flushAt) + " but got '" +
@@ -138,7 +145,8 @@ Status replayssm::validate(const KernelSpec &spec) {
   RSSM_RETURN_IF_ERROR(range("V", spec.V, 8, maxDim));
   if (spec.hasRing())
     RSSM_RETURN_IF_ERROR(range("L", spec.L, 1, maxRing));
-  RSSM_RETURN_IF_ERROR(range("T_max", spec.T, 1, maxWindow));
+  RSSM_RETURN_IF_ERROR(range("T_max", spec.Tmax, 1, maxWindow));
+  RSSM_RETURN_IF_ERROR(range("T", spec.T, 1, maxWindow));
   RSSM_RETURN_IF_ERROR(validateWindow(spec));
   if (spec.HV % spec.H != 0)
     return invalid("expected 'HV' to be a multiple of 'H' but got H=" + std::to_string(spec.H) +
@@ -188,10 +196,13 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
   integer("HV", spec.HV);
   integer("K", spec.K);
   integer("V", spec.V);
+  // Either says the other.
+  integer("T", spec.Tmax);
+  integer("T_max", spec.Tmax);
+  spec.T = spec.Tmax;
   integer("T", spec.T);
-  integer("T_max", spec.T);
   if (spec.flushAt == FlushAt::Verify)
-    spec.L = std::min(maxRing, int64_t(std::bit_ceil(uint64_t(4 * spec.T))));
+    spec.L = std::min(maxRing, int64_t(std::bit_ceil(uint64_t(4 * spec.Tmax))));
   integer("L", spec.L);
   choice("gate", spec.gate, Gate::Softplus, Gate::Safe, Gate::Precomputed);
   choice("beta", spec.beta, Beta::SigmoidF32, Beta::SigmoidIO, Beta::Precomputed);
@@ -219,7 +230,7 @@ std::string replayssm::print(const KernelSpec &spec) {
          item("K", std::to_string(spec.K)) + item("V", std::to_string(spec.V));
   if (spec.hasRing())
     out += item("L", std::to_string(spec.L));
-  out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.T)) + item("gate", name(spec.gate));
+  out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.Tmax)) + item("gate", name(spec.gate));
   if (spec.gate == Gate::Safe)
     out += item("lower_bound", text(spec.lowerBound));
   out += item("beta", name(spec.beta)) + item("beta_factor", std::to_string(spec.betaFactor)) +

@@ -166,10 +166,6 @@ Status Fields::checkSupported() const {
                          " cannot be compiled by this version; supported: " +
                          (key.supported.empty() ? "none" : join(key.supported)));
   }
-  auto T = get("T"), most = get("T_max");
-  if (T && most && *number<int64_t>(*T) < *number<int64_t>(*most))
-    return unsupported("T=" + std::string(*T) + " cannot be compiled by this version; supported: T_max, which is " +
-                       std::string(*most));
   return Status::ok();
 }
 

@@ -52,7 +52,7 @@ void Deriver::commitWindow() {
     behind = select(wraps, arith::SubIOp::create(b, loc, behind, constant(ringLength)), behind);
     Value moves = arith::AndIOp::create(b, loc, flushed, isPositive(accepted));
     // The window behind the next one might not fit: next + 2 * window > L.
-    Value full = compare(sgt, next, constant(ringLength - 2 * tokens));
+    Value full = compare(sgt, next, constant(ringLength - 2 * tokensOfSet));
     Value flushes = arith::OrIOp::create(b, loc, full, forced);
     setCursor("wp", next);
     setCursor("base", select(moves, behind, base));
@@ -61,7 +61,7 @@ void Deriver::commitWindow() {
   }
   // wp <- wp + n, unless the next window might not fit behind that: then the ring
   // is to be folded and starts again.
-  Value full = compare(sgt, total, constant(ringLength - tokens));
+  Value full = compare(sgt, total, constant(ringLength - tokensOfSet));
   Value folds = arith::OrIOp::create(b, loc, full, forced);
   if (kernel.getTrack())
     folds = arith::OrIOp::create(b, loc, folds, trackPosition(wp, accepted));
@@ -100,6 +100,6 @@ void Deriver::compact() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value i = loop.getInductionVar();
-  Value from = clamp(loadRow("accept_idx", i), i, constant(tokens - 1));
+  Value from = clamp(loadRow("accept_idx", i), i, constant(tokensOfSet - 1));
   MoveRecordOp::create(b, loc, row.getRing(), add(wp, from), add(wp, i), base);
 }

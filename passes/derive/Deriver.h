@@ -11,7 +11,7 @@ class Deriver {
 public:
   Deriver(mlir::OpBuilder &b, replay::KernelOp kernel, replay::LayerOp layer)
       : b(b), kernel(kernel), layer(layer), loc(kernel.getLoc()),
-        tokens(static_cast<int64_t>(kernel.getWindow().value_or(1))), tokensOfSet(tokens) {}
+        tokens(kernel.tokens()), tokensOfSet(kernel.maxTokens()) {}
   void run();
 
 private:

@@ -105,7 +105,9 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
         rewriter.setInsertionPoint(delta);
         // Parents are data: a tree is a window, unless it has no more than its root.
         bool isChain = delta.getMask() == replay::Mask::Chain;
-        bool sequential = rowsOf(delta.getQ()) == 1 || (isChain && form == "unroll");
+        // One token of a longer window is summed as the window is; a token of a loop is a step.
+        bool isStep = rowsOf(delta.getQ()) == 1 && (kernel.maxTokens() == 1 || delta->getParentOfType<scf::ForOp>());
+        bool sequential = isStep || (isChain && form == "unroll");
         StepResult result = sequential ? unroll(rewriter, delta) : window(rewriter, delta);
         rewriter.replaceOp(delta, {result.next, result.o, result.d});
       });

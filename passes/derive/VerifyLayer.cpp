@@ -124,10 +124,14 @@ static LogicalResult verifyOptions(KernelOp kernel) {
   if (!mayHaveWindow && kernel.getWindowAttr())
     return kernel.emitOpError() << "expected no window length for kind " << stringifyKind(kind)
                                 << " but got " << *kernel.getWindow();
-  int64_t tokens = kernel.getWindow().value_or(0) * (flush == FlushAt::Verify ? 2 : 1);
-  if (ring && tokens > ring.getLength())
+  bool mayBeShort = kind == Kind::Verify || hasInputs;
+  if (kernel.tokens() < kernel.maxTokens() && !mayBeShort)
+    return kernel.emitOpError() << "expected the window of its set, " << kernel.maxTokens() << " tokens, for kind "
+                                << stringifyKind(kind) << " but got " << kernel.tokens();
+  int64_t tokens = kernel.maxTokens() * (flush == FlushAt::Verify ? 2 : 1);
+  if (ring && kernel.getWindow() && tokens > ring.getLength())
     return kernel.emitOpError() << "expected a ring that holds " << (flush == FlushAt::Verify ? "two windows" : "a window")
-                                << " of " << *kernel.getWindow() << " tokens but got one of " << ring.getLength();
+                                << " of " << kernel.maxTokens() << " tokens but got one of " << ring.getLength();
   return success();
 }
 

@@ -20,6 +20,7 @@ using mlir::Value;
 struct Dims {
   int64_t H = 1, HV = 1, K = 1, V = 1;
   int64_t tokens = 1;                     // of a row, at most
+  int64_t maxTokens = 1;                  // the same of the kernel set
   int64_t lanes = 8, vec = 4;             // #replay.kred
   int64_t bv = 1, bc = 1, warps = 1, unroll = 1; // #replay.tiling
   bool bulk = false;

@@ -182,7 +182,7 @@ void Lowering::storeRow(StringRef name, Value number) {
 LogicalResult Lowering::lowerLoadRow(replay::LoadRowOp op) {
   Value element = row;
   if (op.getColumn()) {
-    element = arith::MulIOp::create(b, row, i64(dims.tokens));
+    element = arith::MulIOp::create(b, row, i64(dims.maxTokens));
     element = arith::AddIOp::create(b, element, toI64(values[op.getColumn()]));
   }
   values[op.getValue()] = toIndex(scalarLoad(op.getName(), cursorType(b, op.getName()), element));

@@ -23,7 +23,8 @@ Dims Dims::of(replay::KernelOp kernel) {
     dims.K = shape.getK();
     dims.V = dims.bv = shape.getV();
   }
-  dims.tokens = static_cast<int64_t>(kernel.getWindow().value_or(1));
+  dims.tokens = kernel.tokens();
+  dims.maxTokens = kernel.maxTokens();
   if (replay::KredAttr kred = kernel.getKredAttr()) {
     dims.lanes = kred.getLanes();
     dims.vec = kred.getVec();

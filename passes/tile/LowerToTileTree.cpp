@@ -22,7 +22,7 @@ static int64_t widthOf(Value matrix) { return cast<RankedTensorType>(matrix.getT
 LogicalResult Lowering::lowerParents(replay::LoadParentsOp op) {
   auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
   Value length = arith::IndexCastOp::create(b, b.getI32Type(), values.lookup(op.getLength()));
-  Value begin = arith::MulIOp::create(b, row, i64(dims.tokens)), none = i32(-1);
+  Value begin = arith::MulIOp::create(b, row, i64(dims.maxTokens)), none = i32(-1);
   SmallVector<Value> &bits = paths[op.getParents()];
   for (int64_t t = 0; t < dims.tokens; ++t) {
     Value parent = none;
@@ -192,7 +192,7 @@ LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
 
 /// Entry i of a path names position i at least, and a token of the window at most.
 LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
-  Value count = toI64(values.lookup(op.getCount())), begin = arith::MulIOp::create(b, row, i64(dims.tokens));
+  Value count = toI64(values.lookup(op.getCount())), begin = arith::MulIOp::create(b, row, i64(dims.maxTokens));
   Value mask = i64(0);
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value at = scalarLoad("accept_idx", b.getI32Type(), arith::AddIOp::create(b, begin, i64(i)));

@@ -84,9 +84,14 @@ LogicalResult Lowering::lowerAt(Operation &op, int64_t row, int64_t col) {
 }
 
 bool Lowering::isWindowed(Operation &op) {
+  // These belong to windows, also of one token.
+  if (auto pairs = dyn_cast<replay::ScoresOp>(op); pairs && pairs.getG())
+    return true;
+  if (isa<replay::CumulateOp, replay::LoadParentsOp, replay::UtSolveOp, replay::ApplyScoresOp>(op))
+    return true;
   // These look after their rows themselves.
-  if (dims.tokens == 1 || isa<replay::LoadRingOp, replay::RingWeightsOp, replay::RingReadOp,
-                              replay::StoreOutOp, replay::AppendOp, scf::IfOp, scf::ForOp>(op))
+  if (isa<replay::LoadRingOp, replay::RingWeightsOp, replay::RingReadOp, replay::StoreOutOp, replay::AppendOp,
+          scf::IfOp, scf::ForOp>(op))
     return false;
   auto several = [&](Value v) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
@@ -177,10 +182,10 @@ LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
                         : sums.back(), g);
     if (spread.contains(g))
       spread.insert(sum);
-    rows[{op.getSum(), t}] = sum;
+    define(op.getSum(), t, sum);
     sums.push_back(sum);
   }
-  if (llvm::any_of(op.getG().getUsers(), llvm::IsaPred<replay::ScoresOp>))
+  if (dims.tokens > 1 && llvm::any_of(op.getG().getUsers(), llvm::IsaPred<replay::ScoresOp>))
     parents ? stageGates(op.getG()) : formDecays(op.getG());
   return success();
 }
@@ -226,6 +231,8 @@ static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) {
 LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
   if (!op.getG() || dimOf(op.getX(), 0) != dims.tokens || dimOf(op.getY(), 0) != dims.tokens)
     return op.emitOpError() << "expected gates between " << dims.tokens << " tokens";
+  if (dims.tokens == 1) // No other token, and none of them decays.
+    return lowerScores(op);
   if (op.getParents())
     return lowerTreeScores(op);
   formDecays(op.getG());

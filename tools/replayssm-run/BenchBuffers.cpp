@@ -39,7 +39,7 @@ Status Bench::addStates() {
   uint64_t inner = spec.HV * spec.V * spec.K;
   RSSM_RETURN_IF_ERROR(fill("state", spec.state, slots + 1, inner, 0.1, 0));
   // Written before anything reads it.
-  return spec.phase == Phase::Snapshots ? add("snapshots", slots, spec.T * inner, byteWidth(spec.state)) : Status::ok();
+  return spec.phase == Phase::Snapshots ? add("snapshots", slots, spec.Tmax * inner, byteWidth(spec.state)) : Status::ok();
 }
 
 Status Bench::addRings() {
@@ -74,7 +74,7 @@ Status Bench::addTokens() {
 }
 
 Status Bench::addIndices() {
-  std::vector<int32_t> order(slots), starts(rows + 1), parents(rows * spec.T), path(rows * spec.T);
+  std::vector<int32_t> order(slots), starts(rows + 1), parents(rows * spec.Tmax), path(rows * spec.Tmax);
   std::iota(order.begin(), order.end(), spec.null == NullRow::LE0 ? 1 : 0);
   uint64_t perSet = rows * 4;
   std::shuffle(order.begin(), order.end(), rng);
@@ -87,7 +87,7 @@ Status Bench::addIndices() {
     starts[row] = int32_t(row * spec.T);
   RSSM_RETURN_IF_ERROR(put("query_start_loc", starts));
   for (size_t i = 0; i < parents.size(); ++i) {
-    int64_t t = int64_t(i) % spec.T;
+    int64_t t = int64_t(i) % spec.Tmax;
     parents[i] = int32_t((t + 1) / 2 - 1);                   // each token has two drafts
     path[i] = int32_t(std::min(2 * t + 1, spec.T - 1)); // every other token
   }

@@ -54,10 +54,10 @@ void Planner::verify() {
     return column("window", {at(0, 0, spec.T)});
   if (spec.flushAt == FlushAt::Verify) {
     mix();
-    column("history " + std::to_string(spec.L - 2 * spec.T), {at(spec.L - 2 * spec.T, 0, spec.T)});
-    return column("all flush " + std::to_string(spec.L - spec.T), {at(spec.L - spec.T, 0, spec.T, true)});
+    column("history " + std::to_string(spec.L - 2 * spec.Tmax), {at(spec.L - 2 * spec.Tmax, 0, spec.T)});
+    return column("all flush " + std::to_string(spec.L - spec.Tmax), {at(spec.L - spec.Tmax, 0, spec.T, true)});
   }
-  std::vector<int64_t> histories = {0, std::min(spec.L / 2, spec.L - spec.T), spec.L - spec.T};
+  std::vector<int64_t> histories = {0, std::min(spec.L / 2, spec.L - spec.Tmax), spec.L - spec.Tmax};
   histories.erase(std::unique(histories.begin(), histories.end()), histories.end());
   for (int64_t wp : histories)
     column("history " + std::to_string(wp), {at(wp, 0, spec.T)});
@@ -89,9 +89,9 @@ void Planner::mix() {
       if (spec.flushAt == FlushAt::Verify) {
         base = flushed ? (base + wp) % spec.L : base;
         wp = flushed ? n : wp + n;
-        isFlush = wp + 2 * spec.T > spec.L;
+        isFlush = wp + 2 * spec.Tmax > spec.L;
       } else {
-        foldLen = wp + n + spec.T > spec.L ? wp + n : 0;
+        foldLen = wp + n + spec.Tmax > spec.L ? wp + n : 0;
         wp = foldLen ? 0 : wp + n;
       }
       if (step < 0)

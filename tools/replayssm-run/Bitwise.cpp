@@ -225,13 +225,14 @@ Status Comparison::folds(FlushAt flushAt) {
   KernelSpec of = spec;
   of.flushAt = flushAt;
   of.fold = Fold::Replay;
-  of.L = std::max(of.L, n);
+  of.L = std::max(of.L, of.Tmax);
   of.phase = Phase::Verify;
   auto verify = jit(of);
   if (!verify)
     return verify.status();
   KernelSpec ofFold = of;
   ofFold.phase = Phase::Fold;
+  ofFold.T = ofFold.Tmax;
   auto fold = jit(ofFold);
   if (!fold)
     return fold.status();
@@ -260,7 +261,7 @@ Status Comparison::run() {
     inputs->fillToken(token);
   KernelSpec packed = spec;
   packed.phase = Phase::Packed;
-  packed.T = 1;
+  packed.T = packed.Tmax = 1;
   RSSM_RETURN_IF_ERROR(decode(packed, /*isReference=*/true));
   KernelSpec replay = packed;
   replay.phase = Phase::Replay;

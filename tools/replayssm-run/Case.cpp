@@ -56,8 +56,8 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     add("query_start_loc", DType::F32, 4, 1, B + 1, false);
     add("accept_len", DType::F32, 4, 1, B, false);
     add("fold_len", DType::F32, 4, 1, B, false);
-    add("parent", DType::F32, 4, 1, B * spec.T, false);
-    add("accept_idx", DType::F32, 4, 1, B * spec.T, false);
+    add("parent", DType::F32, 4, 1, B * spec.Tmax, false);
+    add("accept_idx", DType::F32, 4, 1, B * spec.Tmax, false);
   }
   if (spec.phase == Phase::Verify && spec.flushAt != FlushAt::EveryCommit)
     add("reset_mask", DType::F32, 1, 1, B, false);
@@ -71,7 +71,7 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     for (const char *name : {"track_step", "track_pos", "track_idx"})
       add(name, DType::F32, 4, 1, B, false);
   if (ofSnapshots)
-    addFloats("snapshots", spec.state, ringSlots, spec.T * spec.HV * spec.V * spec.K, true);
+    addFloats("snapshots", spec.state, ringSlots, spec.Tmax * spec.HV * spec.V * spec.K, true);
   for (const Field &field : c.fields()) {
     bool isIo = std::string_view(field.name).substr(0, 4) == "raw_";
     addFloats(field.name, isIo ? spec.io : DType::F32, ringSlots, field.heads * spec.L * field.width, true);

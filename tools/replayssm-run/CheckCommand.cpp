@@ -94,10 +94,10 @@ static Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec
   return std::optional<Kernel>(kernel.take());
 }
 
-/// The kernels of the window set that `kernel` belongs to, verify or a fold.
-static Result<VerifyKernels> jitVerifySet(Device &device, Kernel kernel, const KernelSpec &spec,
-                                          const CompileOptions &options) {
+Result<VerifyKernels> run::jitVerifySet(Device &device, Kernel kernel, const KernelSpec &spec,
+                                        const CompileOptions &options) {
   KernelSpec plain = spec;
+  plain.T = plain.Tmax;
   plain.track = plain.dst = false;
   auto jit = [&](Phase phase, bool track, bool dst, const CompileOptions &options) {
     KernelSpec other = plain;
@@ -133,7 +133,7 @@ static Result<VerifyKernels> jitVerifySet(Device &device, Kernel kernel, const K
     kernels.compact.emplace(compact.take());
   }
   // Rings of the two shapes need not agree bitwise.
-  if (spec.T > 1 || spec.L == 1 || spec.isCircular() || !spec.storesDelta())
+  if (spec.Tmax > 1 || spec.L == 1 || spec.isCircular() || !spec.storesDelta())
     return kernels;
   plain.flushAt = FlushAt::Decode;
   plain.window = Window::Chain;

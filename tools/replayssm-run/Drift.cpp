@@ -115,7 +115,7 @@ Status Drift::create() {
     }
   }
   for (const DriftWindow &w : windows) {
-    bool isFull = spec.phase == Phase::Replay ? w.wp >= spec.L - 1 : w.wp + w.accepted + spec.T > spec.L;
+    bool isFull = spec.phase == Phase::Replay ? w.wp >= spec.L - 1 : w.wp + w.accepted + spec.Tmax > spec.L;
     report.flushes += w.folds > 0;
     report.forced += w.folds > 0 && !isFull;
   }

@@ -43,7 +43,7 @@ std::vector<DriftWindow> run::driftWindows(const KernelSpec &spec, const DriftOp
         double kind = uniform(row.rng);
         w.accepted = kind < 0.1 ? 0 : kind < 0.5 ? w.length : below(w.length);
         int64_t total = row.wp + w.accepted;
-        w.folds = total + spec.T > spec.L || w.forced ? total : 0;
+        w.folds = total + spec.Tmax > spec.L || w.forced ? total : 0;
       }
       row.wp = w.folds ? 0 : row.wp + w.accepted;
       row.tokens += w.accepted;

@@ -60,7 +60,7 @@ void VerifyChecker::growRings(double rate) {
     if (!c.live(row) || uniform(c.rng) >= rate)
       continue;
     bool isStale = uniform(c.rng) < 0.5;
-    int64_t from = c.wp(row), fits = spec.L - spec.T;
+    int64_t from = c.wp(row), fits = spec.L - spec.Tmax;
     int64_t low = isStale ? std::max(from, fits + 1) : from, high = isStale ? spec.L : std::max(from, fits);
     int64_t to = std::uniform_int_distribution<int64_t>(low, high)(c.rng);
     growRing(c, row, to);

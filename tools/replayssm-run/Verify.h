@@ -23,6 +23,10 @@ struct VerifyKernels {
 Result<CheckReport> checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
                                 const CheckOptions &options);
 
+/// The kernels of the window set that `kernel` belongs to, verify or a fold.
+Result<VerifyKernels> jitVerifySet(Device &device, Kernel kernel, const KernelSpec &spec,
+                                   const CompileOptions &options);
+
 /// Snapshots behind every token of a window, or the accepted ones run again.
 Result<CheckReport> checkRecurrent(Device &device, Kernel &kernel, const KernelSpec &spec,
                                    const CheckOptions &options);

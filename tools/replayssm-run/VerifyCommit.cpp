@@ -26,13 +26,13 @@ void VerifyChecker::expectInteger(int64_t row, const char *name, int64_t index, 
 void VerifyChecker::expectCursors(int64_t row) {
   int64_t slot = c.ringSlot(row), wp = before.wp(row), n = windows.accepted(row);
   if (spec.flushAt == FlushAt::Commit) {
-    bool folds = integer("fold_len", row) > 0 || wp + n + spec.T > spec.L || before.forced(row) || isTracked(row);
+    bool folds = integer("fold_len", row) > 0 || wp + n + spec.Tmax > spec.L || before.forced(row) || isTracked(row);
     expectInteger(row, "wp", slot, folds ? 0 : wp + n);
   } else if (spec.flushAt == FlushAt::Verify) {
     bool flushed = before.flushing(row);
     int64_t next = flushed ? n : wp + n;
     expectInteger(row, "base", slot, flushed && n > 0 ? (before.base(row) + wp) % spec.L : before.base(row));
-    expectInteger(row, "is_flush", slot, next + 2 * spec.T > spec.L || before.forced(row));
+    expectInteger(row, "is_flush", slot, next + 2 * spec.Tmax > spec.L || before.forced(row));
     expectInteger(row, "wp", slot, next);
   }
 }
@@ -47,7 +47,7 @@ void VerifyChecker::expectRowLengths(int64_t row) {
     int64_t step = integer("track_step", row);
     expectInteger(row, "track_pos", row, live && step >= 0 && step < n ? wp + step : -1);
   }
-  bool folds = live && (always || wp + n + spec.T > spec.L || before.forced(row) || isTracked(row));
+  bool folds = live && (always || wp + n + spec.Tmax > spec.L || before.forced(row) || isTracked(row));
   expectInteger(row, "fold_len", row, folds ? wp + n : 0);
 }
 

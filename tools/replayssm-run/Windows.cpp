@@ -31,7 +31,7 @@ void Windows::place(int64_t firstToken) {
 void Windows::fill() {
   std::uniform_real_distribution<double> uniform(0, 1);
   auto below = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n)(c.rng); };
-  int64_t T = c.spec.T, L = c.spec.L;
+  int64_t T = c.spec.T, most = c.spec.Tmax, L = c.spec.L;
   for (Row &row : rows_) {
     double kind = uniform(c.rng);
     row.given = kind < 0.12 ? 0 : kind < 0.5 ? T : kind < 0.58 ? T + 1 : below(T);
@@ -49,9 +49,12 @@ void Windows::fill() {
     bool isAll = n == length(i);
     row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll ? 5 : 0) : kind < 0.68 ? -3 : below(n);
     // On either side of where the next window still fits.
-    int64_t left = c.spec.isCircular() ? (c.live(i) && c.flushing(i) ? L : room) - 2 * T : room - T;
+    int64_t left = c.spec.isCircular() ? (c.live(i) && c.flushing(i) ? L : room) - 2 * most : room - most;
     if (int64_t edge = left + below(1); hasRing && uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
       row.accepted = edge;
+    // The set's other kernels know windows of T_max: what this one left out must not count.
+    if (row.given > T && T < most)
+      row.accepted = std::min(row.accepted, T);
     // Records that a stale cursor left no room for were never kept.
     while (hasRing && row.accepted > 0 && n > 0 && row.path[std::min(row.accepted, n) - 1] >= room)
       row.accepted = std::min(row.accepted, n) - 1;
@@ -161,7 +164,7 @@ void Windows::writeTree(int64_t row) {
   auto anyOf = [&](std::initializer_list<int64_t> values) {
     return values.begin()[c.rng() % values.size()];
   };
-  int64_t T = c.spec.T;
+  int64_t T = c.spec.Tmax; // as wide as the arrays are
   for (int64_t s = 0; s < T; ++s) {
     bool isThere = s < length(row), isAccepted = s < std::min<int64_t>(path.size(), rows_[row].accepted);
     int32_t parent = int32_t(!isThere          ? anyOf({0, s - 1, -1, INT32_MAX})
@@ -215,6 +218,6 @@ void run::growRing(Case &c, int64_t row, int64_t wp) {
   }
   int32_t cursor = int32_t(wp);
   std::memcpy(c.arrays["wp"].at(0, slot), &cursor, 4);
-  if (spec.isCircular() && wp + 2 * spec.T > L)
+  if (spec.isCircular() && wp + 2 * spec.Tmax > L)
     *c.arrays["is_flush"].at(0, slot) = 1;
 }

@@ -20,6 +20,21 @@ replay.kernel @kernel_wide_window of @x kind verify window 17 {}
 
 // -----
 
+// expected-error @below {{expected a window in 1..16 but got 17}}
+replay.kernel @kernel_wide_set of @x kind verify window 2 of 17 {}
+
+// -----
+
+// expected-error @below {{expected a window of at most 4 tokens, the most of its set, but got 5}}
+replay.kernel @kernel_window_of_set of @x kind verify window 5 of 4 {}
+
+// -----
+
+// expected-error @below {{expected a window of at most 4 tokens, the most of its set, but got none}}
+replay.kernel @kernel_window_of_set of @x kind verify of 4 {}
+
+// -----
+
 // expected-error @below {{expected a body, or 'of' and a kind to derive it from}}
 replay.kernel @kernel_body {}
 

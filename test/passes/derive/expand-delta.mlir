@@ -30,6 +30,19 @@
 // CHECK: replay.store_out %[[O]]
 // CHECK: replay.store_state %[[NEXT]]
 
+// One token of a set of longer windows: the sums of a window, which round otherwise.
+// CHECK-LABEL: replay.kernel @verify1of2_gdn
+// CHECK-SAME: window 1 of 2
+// CHECK: %[[R0:.*]] = replay.replay
+// CHECK: replay.cumulate %{{.*}} : tensor<1x1xf32>
+// CHECK: %[[YQ:.*]] = replay.read %[[R0]],
+// CHECK: %[[YK:.*]] = replay.read %[[R0]],
+// CHECK: %[[PK:.*]] = replay.scores %{{.*}} gated
+// CHECK: %[[PQ:.*]] = replay.scores %{{.*}} gated
+// CHECK: %[[D:.*]] = replay.ut_solve %[[PK]], %[[YK]],
+// CHECK: %[[OWN:.*]] = replay.apply_scores %[[PQ]], %[[D]]
+// CHECK: arith.addf %[[YQ]], %[[OWN]]
+
 // A window: reads of the base state, scores of its tokens, a triangular solve.
 // CHECK-LABEL: replay.kernel @verify2_gdn
 // CHECK: %[[R0:.*]] = replay.replay

@@ -14,6 +14,7 @@
 // CHECK-NEXT: replay1_gdn: agrees, 1 runs
 // CHECK-NEXT: cursors_gdn: agrees, 8 runs
 // CHECK-NEXT: verify1_gdn: agrees, 16 runs
+// CHECK-NEXT: verify1of2_gdn: agrees, 16 runs
 // CHECK-NEXT: verify2_gdn: agrees, 24 runs
 // CHECK-NEXT: verify3_gdn: agrees, 32 runs
 // CHECK-NEXT: fold_gdn: agrees, 8 runs
@@ -23,6 +24,7 @@
 // CHECK-NEXT: replay1_kda: agrees, 1 runs
 // CHECK-NEXT: cursors_kda: agrees, 8 runs
 // CHECK-NEXT: verify1_kda: agrees, 16 runs
+// CHECK-NEXT: verify1of2_kda: agrees, 16 runs
 // CHECK-NEXT: verify2_kda: agrees, 24 runs
 // CHECK-NEXT: verify3_kda: agrees, 32 runs
 // CHECK-NEXT: fold_kda: agrees, 8 runs

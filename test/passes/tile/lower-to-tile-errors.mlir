@@ -93,12 +93,11 @@ replay.kernel @store_out shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2
 
 // -----
 
-replay.kernel @solve shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+replay.kernel @norm shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
-  %v = replay.load_token "v" : tensor<1x32xf32>
-  %b = replay.load_param "A_log" : tensor<1x1xf32>
+  %k = replay.load_token "k" : tensor<1x32xf32>
   // expected-error @below {{has no tile form; expected reads, ring reads, loads, stores and elementwise operations}}
-  %d = replay.ut_solve %b, %v, %v, %b : (tensor<1x1xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x32xf32>
+  %n = replay.l2norm l2_rsqrt(%k) {eps = 1.0e-6} : (tensor<1x32xf32>) -> tensor<1x32xf32>
 }
 
 // -----

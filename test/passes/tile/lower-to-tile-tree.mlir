@@ -205,3 +205,25 @@ replay.kernel @path shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring wi
   %bits = arith.index_cast %low : i64 to index
   replay.store_row "track_pos", %bits
 }
+
+// -----
+
+// The parents of a row are as many as the set's windows have tokens.
+// CHECK-LABEL: gpu.func @two_of_five
+// CHECK: %[[PITCH:.*]] = arith.constant 5 : i64
+// CHECK: %[[BEGIN:.*]] = arith.muli %{{.*}}, %[[PITCH]] : i64
+// CHECK: arith.addi %[[BEGIN]], %c1_i64
+replay.kernel @two_of_five shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 of 5 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<2x1xi32>
+  %k = replay.load_token "k" window(%first, %length) : tensor<2x32xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
+  %beta = replay.load_token "b" window(%first, %length) : tensor<2x1xf32>
+  %P = replay.scores %k, %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %D = replay.ut_solve %P, %v, %v, %beta : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>) -> tensor<2x32xf32>
+  %o = replay.apply_scores %P, %D : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
+  replay.store_out %o as f32 window(%first, %length) : tensor<2x32xf32>
+}

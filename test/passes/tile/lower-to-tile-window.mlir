@@ -194,3 +194,31 @@ replay.kernel @numbers shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring
   replay.store_row "fold_len", %n
   replay.store_row "track_pos", %n
 }
+
+// -----
+
+// One token of a set of windows of four: its score is a dot that nothing else is
+// in, and its output the sum of a product and the read, as in a longer window.
+// CHECK-LABEL: gpu.func @one_of_four
+// CHECK: %[[N:.*]] = arith.minsi %{{.*}}, %c1_i32
+// CHECK: scf.if
+// CHECK: %[[P:.*]] = tile.dot %[[K:.*]], %[[K]] contract [1, 1]
+// CHECK: %[[E:.*]] = arith.subf
+// CHECK: %[[BETA:.*]] = tile.broadcast
+// CHECK: %[[D:.*]] = arith.mulf %[[BETA]], %[[E]]
+// CHECK: %[[PB:.*]] = tile.broadcast %[[P]]
+// CHECK: %[[O:.*]] = arith.mulf %[[PB]], %[[D]]
+// CHECK: tile.store %[[O]]
+replay.kernel @one_of_four shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 1 of 4 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %k = replay.load_token "k" window(%first, %length) : tensor<1x32xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<1x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<1x1xf32>
+  %beta = replay.load_token "b" window(%first, %length) : tensor<1x1xf32>
+  %P = replay.scores %k, %k gated %g : (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  %D = replay.ut_solve %P, %v, %v, %beta : (tensor<1x1xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x32xf32>
+  %o = replay.apply_scores %P, %D : (tensor<1x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+  replay.store_out %o as f32 window(%first, %length) : tensor<1x32xf32>
+}

@@ -23,6 +23,7 @@ replay.kernel @replay_gdn of @gdn kind replay ring #gdn kred <lanes = 4, vec = 4
 replay.kernel @replay1_gdn of @gdn kind replay ring #gdn1 kred <lanes = 4, vec = 4> {}
 replay.kernel @cursors_gdn of @gdn kind cursors ring #gdn {}
 replay.kernel @verify1_gdn of @gdn kind verify ring #gdn window 1 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @verify1of2_gdn of @gdn kind verify ring #gdn window 1 of 2 flush commit fold records kred <lanes = 4, vec = 4> {}
 replay.kernel @verify2_gdn of @gdn kind verify ring #gdn window 2 flush commit fold records kred <lanes = 4, vec = 4> {}
 replay.kernel @verify3_gdn of @gdn kind verify ring #gdn window 3 flush commit fold records kred <lanes = 4, vec = 4> {}
 replay.kernel @fold_gdn of @gdn kind fold ring #gdn flush commit fold records kred <lanes = 4, vec = 4> {}
@@ -47,6 +48,7 @@ replay.kernel @replay_kda of @kda kind replay ring #kda kred <lanes = 4, vec = 4
 replay.kernel @replay1_kda of @kda kind replay ring #kda1 kred <lanes = 4, vec = 4> {}
 replay.kernel @cursors_kda of @kda kind cursors ring #kda {}
 replay.kernel @verify1_kda of @kda kind verify ring #kda window 1 flush commit fold records kred <lanes = 4, vec = 4> {}
+replay.kernel @verify1of2_kda of @kda kind verify ring #kda window 1 of 2 flush commit fold records kred <lanes = 4, vec = 4> {}
 replay.kernel @verify2_kda of @kda kind verify ring #kda window 2 flush commit fold records kred <lanes = 4, vec = 4> {}
 replay.kernel @verify3_kda of @kda kind verify ring #kda window 3 flush commit fold records kred <lanes = 4, vec = 4> {}
 replay.kernel @fold_kda of @kda kind fold ring #kda flush commit fold records kred <lanes = 4, vec = 4> {}
