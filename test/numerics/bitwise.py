@@ -4,7 +4,9 @@ replay with a ring of one record gives those of packed decode. That the bits of 
 verified token depend on no later one, nor on its row's length, and that verify of
 one token is replay, is part of every check of verify. That decode, snapshots, input
 replay and folds by replay leave the same state is what `replayssm-run bitwise` finds
-out; every tiling has to leave that one."""
+out; every tiling has to leave that one. It also compares every kernel with itself in
+other batches, and kernels of windows with those compiled for fewer tokens: with f32
+outputs, which hide no rounding."""
 import argparse
 import json
 import os
@@ -20,12 +22,22 @@ SHAPES = [  # rule, H, HV, K, V, state
     ("gdn", 1, 3, 96, 80, "bf16"),
     ("kda", 1, 1, 24, 40, "f32"),
 ]
+SMALL_SHAPES = [("gdn", 1, 2, 64, 32, "f32"), ("kda", 2, 2, 40, 24, "f32"), ("kda", 1, 2, 32, 16, "bf16")]
 TILINGS = ["bv={V},warps=8", "bv={V},warps=4", "bv={V2},warps=4,copy=bulk", "bv={V2},warps=2,copy=direct",
            "bv=8,warps=1", "bv=8,warps=2,bc=8,unroll=2", "bc=8,copy=bulk,unroll=4"]
 
 
-def digest(args, spec, tiling):
-    command = "bitwise" if "phase=snapshots" in spec else "check"
+# Whole life cycles in other batches and, where they have windows, for every T.
+CYCLES = ["packed", "replay,L=4", "verify,L=4,T_max=1,flush_at=commit,fold=records",
+          "verify,L=8,T_max=3,flush_at=commit,fold=records", "verify,L=16,T_max=8,flush_at=commit,fold=records",
+          "verify,L=16,T_max=4,flush_at=verify,fold=records", "verify,L=16,T_max=6,flush_at=verify,fold=replay,window=tree,dst=yes",
+          "verify,L=16,T_max=4,flush_at=commit,fold=records,window=tree", "verify,L=16,T_max=8,flush_at=commit,fold=replay,window=tree",
+          "fold,L=8,T_max=4,flush_at=every_commit,fold=replay,track=yes,dst=yes,window=tree",
+          "fold,L=8,T_max=3,flush_at=commit,fold=records,track=yes", "snapshots,T_max=6,window=tree",
+          "input_replay,T_max=6,window=tree", "input_replay,T_max=4,dst=yes"]
+
+
+def digest(args, spec, tiling, command):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report.json")
         line = [args.run, command, f"--device={args.device}", f"--spec={spec},{COMMON}", f"--rows={args.rows}",
@@ -43,6 +55,25 @@ def digest(args, spec, tiling):
             return json.load(report)["checks"][0]["report"]["digest"]
 
 
+def compare(args, name, specs, tilings, command):
+    """All of them agree, under all tilings that are legal for them; prints what does not."""
+    digests, skipped = {}, 0
+    for spec in specs:
+        for tiling in tilings:
+            value = digest(args, spec, tiling, command)
+            if value is None:
+                skipped += 1
+            else:
+                digests[(spec, tiling)] = value
+    same = (len(set(digests.values())) == 1 and "failed" not in digests.values() and
+            len(digests) >= min(3, len(tilings)) * len(specs))
+    print(f"{'PASS' if same else 'FAIL'} {name}: {len(digests)} kernels agree, {skipped} tilings not legal here", flush=True)
+    if not same:
+        for key, value in digests.items():
+            print("   ", value, *key)
+    return same
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", required=True)
@@ -50,7 +81,7 @@ def main():
     parser.add_argument("--rows", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
     args = parser.parse_args()
-    passed = failed = 0
+    results = []
     for rule, H, HV, K, V, state in SHAPES:
         shape = f"H={H},HV={HV},K={K},V={V},state={state}"
         half = V // 2 if V % 2 == 0 else V
@@ -62,22 +93,17 @@ def main():
                              ("verify that folds by replay, T_max=3", ["verify,L=12,T_max=3,flush_at=verify,fold=replay"]),
                              ("folds at every commit, T_max=5", ["fold,L=8,T_max=5,flush_at=every_commit,fold=records,track=yes,dst=yes"]),
                              ("decode = snapshots = input replay = folds by replay", ["snapshots,T_max=4"])]:
-            digests, skipped = {}, 0
-            for phase in phases:
-                for tiling in [""] + TILINGS:
-                    tiling = tiling.format(V=V, V2=half)
-                    value = digest(args, f"rule={rule},phase={phase},{shape}", tiling)
-                    if value is None:
-                        skipped += 1
-                    else:
-                        digests[(phase, tiling)] = value
-            same = len(set(digests.values())) == 1 and "failed" not in digests.values() and len(digests) >= 3 * len(phases)
-            passed, failed = passed + same, failed + (not same)
-            print(f"{'PASS' if same else 'FAIL'} {rule} {shape}: {name}: {len(digests)} kernels agree, "
-                  f"{skipped} tilings not legal here", flush=True)
-            if not same:
-                for key, value in digests.items():
-                    print("   ", value, *key)
+            command = "bitwise" if "snapshots" in name else "check"
+            tilings = [""] + [tiling.format(V=V, V2=half) for tiling in TILINGS]
+            specs = [f"rule={rule},phase={phase},{shape}" for phase in phases]
+            results.append(compare(args, f"{rule} {shape}: {name}", specs, tilings, command))
+    # A GPU has time for all.
+    for rule, H, HV, K, V, state in SMALL_SHAPES + (SHAPES if args.device == "cuda" else []):
+        shape = f"H={H},HV={HV},K={K},V={V},state={state}"
+        for phase in CYCLES:
+            results.append(compare(args, f"{rule} {shape}: other batches, every T: {phase}",
+                                   [f"rule={rule},phase={phase},{shape},io=f32"], ["", "bv=8,warps=1"], "bitwise"))
+    passed, failed = results.count(True), results.count(False)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -6,9 +6,8 @@
 // is rounded by decode at every step, by the others where they store it.
 //
 //===----------------------------------------------------------------------===//
-#include "tools/replayssm-run/Compare.h"
+#include "tools/replayssm-run/Bitwise.h"
 
-#include <cstdio>
 #include <cstring>
 
 using namespace replayssm;
@@ -20,13 +19,9 @@ using Bits = std::vector<uint8_t>;
 
 class Comparison {
 public:
-  Comparison(Device &device, const KernelSpec &spec, const Options &options, int64_t rows)
-      : device(device), spec(spec), options(options), rows(rows), n(spec.T) {}
+  Comparison(Device &device, const KernelSpec &spec, const Options &options, int64_t rows, BitwiseReport &report)
+      : device(device), spec(spec), options(options), rows(rows), n(spec.T), report(report) {}
   Status run();
-
-  int64_t compared = 0, violations = 0;
-  std::vector<std::string> messages;
-  uint64_t digest = 0xcbf29ce484222325ull;
 
 private:
   Result<Kernel> jit(const KernelSpec &of);
@@ -48,6 +43,7 @@ private:
   KernelSpec spec; ///< phase = snapshots.
   const Options &options;
   int64_t rows, n;
+  BitwiseReport &report;
   std::optional<Case> inputs; ///< Token r * n + t is token t of row r.
   std::vector<std::vector<Bits>> decoded, outputs; ///< [t][row], of packed decode.
   std::vector<std::vector<Bits>> folded;           ///< [m - 1][row], rounded once.
@@ -105,15 +101,9 @@ Bits Comparison::bits(const Case &c, const char *buffer, int64_t slot, int64_t f
 
 void Comparison::compare(const Case &c, const char *buffer, int64_t slot, int64_t first, const Bits &expected,
                          const std::string &what) {
-  ++compared;
   Bits got = bits(c, buffer, slot, first, expected.size() / c.arrays.at(buffer).width);
-  digest = hashBytes(digest, got.data(), got.size());
-  if (got == expected)
-    return;
-  ++violations;
-  size_t at = std::mismatch(got.begin(), got.end(), expected.begin()).first - got.begin();
-  if (messages.size() < 8)
-    messages.push_back(what + ": expected the bits of '" + buffer + "' but byte " + std::to_string(at) + " differs");
+  report.digest = hashBytes(report.digest, got.data(), got.size());
+  report.compare(got.data(), expected.data(), got.size(), what + ", '" + buffer + "'");
 }
 
 /// The states of all rows are those behind the first `tokens`.
@@ -275,38 +265,7 @@ Status Comparison::run() {
 
 } // namespace
 
-int run::runBitwise(const Options &options) {
-  auto report = [](const Status &status) {
-    std::fprintf(stderr, "replayssm-run: %s\n", status.str().c_str());
-    return 1;
-  };
-  auto spec = parseKernelSpec(options.spec);
-  if (!spec)
-    return report(spec.status());
-  if (spec->phase != Phase::Snapshots || spec->window != Window::Chain)
-    return report(Status(StatusCode::InvalidArgument, "bitwise: expected --spec=phase=snapshots,... of a chain"));
-  auto device = openDevice(options);
-  if (!device)
-    return report(device.status());
-  std::string json = "{\"checks\": [";
-  bool ok = true;
-  for (int64_t rows : options.rows.empty() ? std::vector<int64_t>{3} : options.rows) {
-    Comparison comparison(*device, *spec, options, rows);
-    if (Status status = comparison.run(); !status)
-      return report(status);
-    bool same = comparison.violations == 0 && comparison.compared > 0;
-    ok &= same;
-    char digest[32];
-    std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(comparison.digest));
-    std::printf("%s %s  rows %lld, %lld buffers compared, digest %s\n", same ? "PASS" : "FAIL", print(*spec).c_str(),
-                static_cast<long long>(rows), static_cast<long long>(comparison.compared), digest);
-    for (const std::string &message : comparison.messages)
-      std::printf("    FAILED: %s\n", message.c_str());
-    json += std::string(json.back() == '[' ? "" : ", ") + "{\"report\": {\"digest\": \"" + digest +
-            "\", \"violations\": " + std::to_string(comparison.violations) + "}}";
-  }
-  if (!options.jsonPath.empty())
-    if (Status status = writeFile(options.jsonPath, json + "]}\n"); !status)
-      return report(status);
-  return ok ? 0 : 1;
+Status run::compareKernels(Device &device, const KernelSpec &spec, const Options &options, int64_t rows,
+                           BitwiseReport &report) {
+  return Comparison(device, spec, options, rows, report).run();
 }

@@ -14,7 +14,7 @@ static const char usage[] =
 
 commands
   check    run kernels over ring cycles against the fp64 oracle
-  bitwise  the same tokens by packed, replay, snapshots, input replay and folds: the same bits
+  bitwise  other batches and shorter windows, for phase=snapshots also the other kernels: the same bits
   bench    time kernels beside the card's read and in-place streams (GPU)
   drift    errors over many flushes, beside the f32 recurrence (no file)
   memory   bytes of ring mode and of snapshot mode (no file, no device)
