@@ -95,7 +95,7 @@ void snapshotsEntry(void *const *args) {
           row.put("out", spec.io, row.first() + t, hv * spec.V, std::vector<double>(spec.V, 0.0));
         continue;
       }
-      int64_t parent = isTree ? row.integer("parent", row.row * spec.T + t) : t - 1;
+      int64_t parent = isTree ? row.integer("parent", row.row * spec.Tmax + t) : t - 1;
       if (parent >= t || parent < 0)
         parent = has(Fault::UncheckedParent) ? t - 1 : -1;
       if (parent < 0)
@@ -135,7 +135,7 @@ void replayEntry(void *const *args) {
     for (int64_t i = 0; i < accepted - has(Fault::ShortReplay); ++i) {
       int64_t t = i;
       if (spec.window == Window::Tree && !has(Fault::FirstTokens))
-        t = std::clamp<int64_t>(row.integer("accept_idx", row.row * spec.T + i), i, row.length() - 1);
+        t = std::clamp<int64_t>(row.integer("accept_idx", row.row * spec.Tmax + i), i, row.length() - 1);
       reference::advance(spec, state, reference::step(spec, state, {}, row.token(t, hv)));
     }
     int64_t target = spec.dst && !has(Fault::OwnSlot) ? row.integer("dst_idx", row.row) : row.state();

@@ -85,7 +85,7 @@ struct Rows {
     std::vector<int64_t> parents;
     bool isTree = model.spec.window == Window::Tree && !has(Fault::TakesChain);
     for (int64_t s = 0; s < length; ++s) {
-      int64_t given = isTree ? launch.integer("parent", row * model.spec.T + s) : s - 1;
+      int64_t given = isTree ? launch.integer("parent", row * model.spec.Tmax + s) : s - 1;
       bool isEarlier = given >= 0 && given < s;
       parents.push_back(isEarlier ? given : has(Fault::UncheckedParent) ? s - 1 : -1);
     }
@@ -202,8 +202,8 @@ void compactEntry(void *const *args) {
     ++n;
   int64_t wp = launch.integer("wp", rows.ring);
   for (int64_t i = 0; i < n; ++i) {
-    int64_t at = launch.integer("accept_idx", rows.row * spec.T + i);
-    at = has(Fault::UnclampedPath) ? std::clamp<int64_t>(at, 0, i) : std::clamp<int64_t>(at, i, spec.T - 1);
+    int64_t at = launch.integer("accept_idx", rows.row * spec.Tmax + i);
+    at = has(Fault::UnclampedPath) ? std::clamp<int64_t>(at, 0, i) : std::clamp<int64_t>(at, i, spec.Tmax - 1);
     if (wp + at >= spec.L)
       continue;
     auto move = [&](const char *name, int64_t heads, int64_t width) {
@@ -237,7 +237,7 @@ void cursorsEntry(void *const *args) {
   if (!has(Fault::UnclampedAccept))
     n = std::clamp<int64_t>(n, 0, rows.length());
   int64_t total = launch.integer("wp", rows.ring) + n;
-  int64_t room = spec.L - spec.T + (has(Fault::LateFold) ? 1 : has(Fault::EarlyFold) ? -1 : 0);
+  int64_t room = spec.L - spec.Tmax + (has(Fault::LateFold) ? 1 : has(Fault::EarlyFold) ? -1 : 0);
   bool folds = total > room || (launch.at<uint8_t>("force_flush", 0, rows.row) && !has(Fault::IgnoresForce));
   if (folds || !has(Fault::StaleFoldLen))
     launch.integer("fold_len", rows.row) = folds ? int32_t(total) : 0;
