@@ -20,14 +20,23 @@ struct Memory {
 
   // Of one request and layer.
   int64_t state() const { return spec.HV * spec.V * spec.K * byteWidth(spec.state); }
-  int64_t dRing() const { return spec.HV * spec.L * spec.V * 4; }
-  int64_t kRing() const { return spec.H * spec.L * spec.K * 4; }
+  int64_t dRing() const { return spec.storesDelta() ? spec.HV * spec.L * spec.V * 4 : 0; }
+  int64_t kRing() const { return spec.storesDelta() ? spec.H * spec.L * spec.K * 4 : 0; }
   int64_t gRing() const { return spec.HV * spec.L * spec.gateDim() * 4; }
-  int64_t ring() const { return dRing() + kRing() + gRing(); }
+  /// raw_v, raw_k and beta.
+  int64_t rawRing() const {
+    int64_t io = byteWidth(spec.io);
+    return spec.storesRaw() ? spec.L * (spec.HV * spec.V * io + spec.H * spec.K * io + spec.HV * 4) : 0;
+  }
+  int64_t ring() const { return dRing() + kRing() + gRing() + rawRing(); }
   int64_t snapshots() const { return window * state(); }
-  // Of everything. A window moves wp, base (i32) and is_flush (i8), decode wp alone.
+  // Of everything. wp, and where verify folds base (i32) and is_flush (i8); windows
+  // that are always folded move nothing.
   int64_t copies() const { return layers * requests; }
-  int64_t cursors() const { return requests * (window > 1 ? 9 : 4); }
+  int64_t cursors() const {
+    bool verifyFolds = spec.flushAt == FlushAt::Verify || (!spec.isWindowSet() && window > 1);
+    return requests * (verifyFolds ? 9 : spec.flushAt == FlushAt::EveryCommit ? 0 : 4);
+  }
   int64_t ringMode() const { return copies() * (state() + ring()) + cursors(); }
   int64_t snapshotMode() const { return copies() * (state() + snapshots()); }
 };
@@ -52,9 +61,10 @@ std::string toText(const Memory &m) {
   };
   text += "                                  bytes each      MiB in all\n";
   line("state", m.state(), m.copies() * m.state());
-  line("d ring", m.dRing(), m.copies() * m.dRing());
-  line("k ring", m.kRing(), m.copies() * m.kRing());
-  line("g ring", m.gRing(), m.copies() * m.gRing());
+  for (auto [what, bytes] : {std::pair("d ring", m.dRing()), std::pair("k ring", m.kRing()),
+                             std::pair("g ring", m.gRing()), std::pair("raw rings", m.rawRing())})
+    if (bytes)
+      line(what, bytes, m.copies() * bytes);
   line("cursors, of all layers", m.cursors() / m.requests, m.cursors());
   line("snapshots", m.snapshots(), m.copies() * m.snapshots());
   line("ring mode", 0, m.ringMode());
@@ -71,7 +81,7 @@ std::string toJson(const Memory &m) {
   for (auto [key, value] : std::initializer_list<std::pair<const char *, int64_t>>{
            {"layers", m.layers}, {"window", m.window}, {"requests", m.requests},
            {"state_bytes", m.state()}, {"d_ring_bytes", m.dRing()}, {"k_ring_bytes", m.kRing()},
-           {"g_ring_bytes", m.gRing()}, {"cursor_bytes", m.cursors()},
+           {"g_ring_bytes", m.gRing()}, {"raw_ring_bytes", m.rawRing()}, {"cursor_bytes", m.cursors()},
            {"snapshot_bytes", m.snapshots()}, {"ring_mode_bytes", m.ringMode()},
            {"snapshot_mode_bytes", m.snapshotMode()}})
     json += std::string(", \"") + key + "\": " + std::to_string(value);
@@ -91,11 +101,13 @@ Status runAll(const Options &options) {
     auto spec = parseKernelSpec(text);
     if (!spec)
       return spec.status();
-    Memory memory{*spec, options.layers, options.window,
+    Memory memory{*spec, options.layers, spec->isWindowSet() ? spec->T : options.window,
                   options.rows.empty() ? int64_t(128) : options.rows[0]};
-    if (spec->phase == Phase::Packed)
-      return Status(StatusCode::InvalidArgument, "memory: expected a phase with a ring but got packed");
-    if (options.window > 1 && spec->L < 2 * options.window)
+    if (!spec->hasRing())
+      return Status(StatusCode::InvalidArgument,
+                    std::string("memory: expected a phase with a ring but got ") + name(spec->phase));
+    // Decode alone says nothing of windows: the set whose verify folds is assumed.
+    if (!spec->isWindowSet() && options.window > 1 && spec->L < 2 * options.window)
       return Status(StatusCode::InvalidArgument,
                     "memory: expected L to be twice the window at least but got L=" +
                         std::to_string(spec->L) + ", window " + std::to_string(options.window));
