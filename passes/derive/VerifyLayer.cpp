@@ -106,7 +106,7 @@ static LogicalResult verifyOptions(KernelOp kernel) {
   if (failed(expect(flush.has_value(), ofSet || isCursors, ofSet || ofWindow, "flush")) ||
       failed(expect(kernel.getFold().has_value(), ofSet || isCursors, ofSet || ofWindow, "fold")) ||
       failed(expect(kernel.getMask().has_value(), ofSet || hasInputs || ofWindow || kind == Kind::Reset, kind == Kind::Compact, "mask")) ||
-      failed(expect(kernel.getTrack(), (kind == Kind::Fold || ofWindow) && flush != FlushAt::Verify, false, "track")) ||
+      failed(expect(kernel.getTrack(), (kind == Kind::Fold || (kind == Kind::Cursors && ofWindow)) && flush != FlushAt::Verify, false, "track")) ||
       failed(expect(kernel.getDst(), isOneOf({Kind::Packed, Kind::Replay, Kind::Fold, Kind::InputReplay}) ||
                                          (kind == Kind::Verify && flush == FlushAt::Verify), false, "dst")) ||
       failed(expect(kernel.getLayersAttr() != nullptr,

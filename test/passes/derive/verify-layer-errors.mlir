@@ -393,6 +393,20 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
+// expected-error @below {{does not take 'track' with kind reset}}
+replay.kernel @request of @layer kind reset ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 flush commit fold records track kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
 // expected-error @below {{expected a circular ring for flush verify}}
 replay.kernel @request of @layer kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 flush verify fold records kred <lanes = 4, vec = 4> {}
 
