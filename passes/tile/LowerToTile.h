@@ -93,6 +93,8 @@ struct Decays {
   Value smem;                    ///< All rows, where gates run along K.
 };
 
+/// Gates of a record: one, or one for each key channel.
+int64_t gateDim(replay::RingAttr format, const Dims &dims);
 /// The reads, stores and loops that need `state` in registers, through any updates.
 void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
 /// The parents that make scores those of a tree; null of a chain. Fails where `op`

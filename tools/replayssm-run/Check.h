@@ -44,5 +44,8 @@ Result<CheckReport> checkKernel(Device &device, Kernel &kernel, Kernel *cursors,
 
 std::string toText(const CheckReport &report);
 std::string toJson(const CheckReport &report);
+std::string quoted(const std::string &text); ///< As a JSON string.
+/// The cursor kernel that belongs to a replay kernel; none for others.
+Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec &spec);
 
 } // namespace replayssm::run

@@ -1,8 +1,6 @@
-//===- CheckCommand.cpp - replayssm-run check and demo --------------------===//
+//===- CheckCommand.cpp - replayssm-run check -----------------------------===//
 #include "tools/replayssm-run/Verify.h"
 
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -14,75 +12,13 @@ static int report(const Status &status) {
   return 1;
 }
 
-static std::string quoted(const std::string &text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\')
-      result += '\\';
-    if (c == '\n')
-      result += "\\n";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      result += c;
-  }
-  return result + "\"";
-}
-
-static std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
-std::string run::toText(const CheckReport &report) {
-  std::string text;
-  for (const Metric *metric : report.metrics()) {
-    if (metric->count == 0)
-      continue;
-    char line[256];
-    std::snprintf(line, sizeof line, "    %-17s %10.3g  bound %-9.3g (%.2f of it)  %lld checked\n",
-                  metric->name.c_str(), metric->max, metric->bound, metric->worstRatio,
-                  static_cast<long long>(metric->count));
-    text += line;
-  }
-  for (const std::string &violation : report.firstViolations)
-    text += "    FAILED: " + violation + "\n";
-  return text;
-}
-
-std::string run::toJson(const CheckReport &report) {
-  std::string json = "{\"steps\": " + std::to_string(report.steps) +
-                     ", \"violations\": " + std::to_string(report.violations);
-  char digest[32];
-  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(report.digest));
-  json += ", \"digest\": \"" + std::string(digest) + "\"";
-  json += ", \"registers\": " + std::to_string(report.resources.registers) +
-          ", \"local_bytes\": " + std::to_string(report.resources.localBytes) +
-          ", \"shared_bytes\": " + std::to_string(report.resources.sharedBytes);
-  json += ", \"metrics\": {";
-  bool first = true;
-  for (const Metric *metric : report.metrics()) {
-    if (metric->count == 0)
-      continue;
-    json += std::string(first ? "" : ", ") + quoted(metric->name) + ": {\"max\": " +
-            (std::isfinite(metric->max) ? number(metric->max) : "null") + ", \"of_bound\": " +
-            (metric->worstRatio > 1e300 ? "null" : number(metric->worstRatio)) +
-            ", \"count\": " + std::to_string(metric->count) + "}";
-    first = false;
-  }
-  json += "}, \"failures\": [";
-  for (size_t i = 0; i < report.firstViolations.size(); ++i)
-    json += (i ? ", " : "") + quoted(report.firstViolations[i]);
-  return json + "]}";
-}
-
 static void printResources(const std::string &kernel, const KernelResources &resources) {
   std::printf("    %s: registers %d, local bytes %d, shared bytes %d, blocks per SM %d\n",
               kernel.c_str(), resources.registers, resources.localBytes, resources.sharedBytes,
               resources.blocksPerMultiprocessor);
 }
 
-/// The cursor kernel that belongs to a replay kernel.
-static Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec &spec) {
+Result<std::optional<Kernel>> run::jitCursors(Device &device, const KernelSpec &spec) {
   if (spec.phase != Phase::Replay)
     return std::optional<Kernel>();
   KernelSpec cursors = spec;
@@ -272,83 +208,4 @@ int run::runCheck(const Options &options) {
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed),
               static_cast<long long>(failed));
   return failed == 0 && passed > 0 ? 0 : 1;
-}
-
-//===----------------------------------------------------------------------===//
-// demo
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct DemoRow {
-  const char *model;
-  const char *spec;
-};
-const DemoRow demoRows[] = {
-    {"Qwen3.5 GDN packed", "rule=gdn,phase=packed,H=16,HV=32,K=128,V=128"},
-    {"Qwen3.5 GDN replay", "rule=gdn,phase=replay,H=16,HV=32,K=128,V=128,L=16"},
-    {"Kimi-Linear KDA packed", "rule=kda,phase=packed,H=32,HV=32,K=128,V=128"},
-    {"Kimi-Linear KDA replay", "rule=kda,phase=replay,H=32,HV=32,K=128,V=128,L=16"},
-};
-} // namespace
-
-int run::runDemo(const Options &options) {
-  auto device = openDevice(options);
-  if (!device)
-    return report(device.status());
-  using Clock = std::chrono::steady_clock;
-  auto seconds = [](Clock::time_point since) {
-    return std::chrono::duration<double>(Clock::now() - since).count();
-  };
-  int64_t steps = options.steps ? options.steps : 64;
-  std::printf("replayssm: decode kernels generated from their recurrence\n");
-  std::printf("device: %s%s\n\n", device->name().c_str(),
-              device->isHost() ? " (no GPU: fewer rows, every checker on)" : "");
-  std::printf("%-23s %8s %8s %5s %6s %10s %10s %10s %9s\n", "kernel", "sm_90a", "sm_100a",
-              "rows", "steps", "out/bound", "d error", "state err", "ms/step");
-  bool failed = false;
-  for (const DemoRow &row : demoRows) {
-    auto spec = parseKernelSpec(std::string(row.spec) +
-                                ",gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0");
-    if (!spec)
-      return report(spec.status());
-    double built[2];
-    const char *targets[] = {"sm_90a", "sm_100a"};
-    for (int i = 0; i < 2; ++i) {
-      CompileOptions compile;
-      compile.target = targets[i];
-      auto start = Clock::now();
-      if (auto module = compileSpec(*spec, compile); !module)
-        return report(module.status());
-      built[i] = seconds(start);
-    }
-    auto kernel = jitSpec(*device, *spec);
-    if (!kernel)
-      return report(kernel.status());
-    auto cursors = jitCursors(*device, *spec);
-    if (!cursors)
-      return report(cursors.status());
-    CheckOptions check;
-    check.rows = options.rows.empty() ? (device->isHost() ? 1 : 16) : options.rows[0];
-    check.steps = steps;
-    check.flushRate = 0; // Natural flushes only: four ring cycles of 16.
-    check.nullRate = 0;
-    check.seed = options.seed;
-    auto result = checkKernel(*device, *kernel, *cursors ? &**cursors : nullptr, *spec, check);
-    if (!result)
-      return report(result.status());
-    std::printf("%-23s %6.0fms %6.0fms %5lld %6lld %10.2f %10.2g %10.2g %9.3f  %s\n", row.model,
-                built[0] * 1e3, built[1] * 1e3, static_cast<long long>(check.rows),
-                static_cast<long long>(steps), result->out.worstRatio, result->delta.max,
-                result->state.max, result->launchSeconds / steps * 1e3,
-                result->violations ? "FAIL" : "ok");
-    std::fflush(stdout);
-    if (result->violations) {
-      failed = true;
-      std::printf("%s", toText(*result).c_str());
-    }
-  }
-  std::printf("\nsm_90a, sm_100a: time to compile to PTX. out/bound: worst output error over its "
-              "bound (1 ulp of bf16 + 2e-6 rms).\nd, state: relative errors against fp64. %s\n",
-              failed ? "FAILED" : "Every output, record and state was checked against fp64.");
-  return failed ? 1 : 0;
 }

@@ -1,0 +1,158 @@
+//===- LowerToTileTokens.cpp - Tokens, parameters, outputs, new records ---===//
+#include "passes/tile/LowerToTile.h"
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::lower;
+
+/// Several tokens of a row stand where its window says.
+static LogicalResult expectWindow(Operation *op, bool hasWindow, int64_t count) {
+  if (count == 1 || hasWindow)
+    return success();
+  return op->emitOpError() << "expected the window of " << count << " tokens";
+}
+
+LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  int64_t count = type.getDimSize(0), width = type.getDimSize(1);
+  if (failed(expectWindow(op, !op.getWindow().empty(), count)))
+    return failure();
+  Type element = type.getElementType();
+  StringRef name = op.getName();
+  if (name == "q" || name == "k") {
+    Value inner = name == "k" ? i64(dims.H * dims.K) : Value();
+    Value at = offset("mixed_qkv", tokenAt(op.getWindow(), 0), keyHead, dims.K, inner);
+    bool several = count > 1; // rows over the threads: these pass through shared memory
+    Value tile = load(arg("mixed_qkv"), at, {count, dims.K}, element, several ? 0 : dims.K,
+                      several ? layouts.keys(count) : layouts.keyRow(1), tokensFrom(op.getWindow(), 0),
+                      several ? arg("mixed_qkv_stride") : Value());
+    if (several)
+      tokenTiles[op.getValue()] = tile;
+    else
+      values[op.getValue()] = tile;
+    return success();
+  }
+  for (int64_t t = 0; t < count; ++t) {
+    Value token = tokenAt(op.getWindow(), t), there = tokensFrom(op.getWindow(), t), tile;
+    if (name == "v") {
+      Value inner = i64(2 * dims.H * dims.K);
+      if (vOffset)
+        inner = arith::AddIOp::create(b, inner, vOffset);
+      tile = load(arg("mixed_qkv"), offset("mixed_qkv", token, head, dims.V, inner), {1, dims.bv},
+                  element, dims.V, layouts.valueRow(1), there);
+    } else { // a, b
+      tile = load(arg(name), offset(name, token, head, width), {1, width}, element, width,
+                  width == 1 ? layouts.scalar() : layouts.spread(1), there);
+    }
+    define(op.getValue(), t, tile);
+  }
+  return success();
+}
+
+LogicalResult Lowering::lowerParam(replay::LoadParamOp op) {
+  StringRef name = op.getName();
+  int64_t width = cast<ShapedType>(op.getValue().getType()).getDimSize(1);
+  values[op.getValue()] =
+      load(arg(name), offset(name, {}, head, width), {1, width}, b.getF32Type(), width,
+           width == 1 ? layouts.scalar() : layouts.spread(1));
+  return success();
+}
+
+LogicalResult Lowering::lowerStoreOut(replay::StoreOutOp op) {
+  int64_t count = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
+  if (failed(expectWindow(op, !op.getWindow().empty(), count)))
+    return failure();
+  for (int64_t t = 0; t < count; ++t) {
+    Value out = broadcast(fetch(rowOf(op.getValue(), t)), {1, dims.bv});
+    if (!op.getIo().isF32())
+      out = arith::TruncFOp::create(b, tileType({1, dims.bv}, op.getIo()), out);
+    storeOut(op, t, out);
+  }
+  return success();
+}
+
+void Lowering::storeOut(replay::StoreOutOp op, int64_t t, Value out) {
+  store(out, arg("out"), offset("out", tokenAt(op.getWindow(), t), head, dims.V, vOffset), dims.V,
+        tokensFrom(op.getWindow(), t));
+}
+
+/// What a null row writes.
+void Lowering::storeZeros() {
+  kernel.getBody().walk([&](replay::StoreOutOp op) {
+    b.setLoc(op.getLoc());
+    // Loads of no rows: zeros that come with the layout of the output.
+    Value zero = load(arg("out"), i64(0), {1, dims.bv}, op.getIo(), dims.V,
+                      layouts.valueRow(1), index(0));
+    // Of all tokens of the row, however many the op writes at a time.
+    SmallVector<Value, 2> window;
+    for (auto ofRow : kernel.getBody().getOps<replay::WindowOp>())
+      window.assign({ofRow.getFirst(), ofRow.getLength()});
+    for (int64_t t = 0, count = window.empty() ? 1 : dims.tokens; t < count; ++t)
+      store(zero, arg("out"), offset("out", tokenAt(window, t), head, dims.V, vOffset), dims.V,
+            tokensFrom(window, t));
+  });
+  kernel.getBody().walk([&](replay::StoreRowOp op) {
+    b.setLoc(op.getLoc());
+    int32_t none = op.getName() == "track_pos" ? -1 : 0; // 0 is a position
+    storeRow(op.getName(), arith::ConstantOp::create(b, b.getI32IntegerAttr(none)));
+  });
+}
+
+/// Blocks that an address does not tell apart: the first of them stores. Null = all.
+Value Lowering::ownerOf(replay::FieldAttr field) {
+  Value owner = field.getHead() == replay::Head::Key ? ownsKeyHead : Value();
+  if (field.getDim() == replay::FieldDim::V || !ownsTile)
+    return owner;
+  return owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
+}
+
+/// Of `count` records from `wp` on, as i64.
+SmallVector<Value> Lowering::positionsFrom(Value wp, Value base, int64_t count) {
+  SmallVector<Value> positions;
+  Value first = toI64(wp), length = i64(kernel.getRingAttr().getLength());
+  if (base)
+    first = arith::AddIOp::create(b, first, toI64(base));
+  for (int64_t t = 0; t < count; ++t) {
+    Value at = t ? Value(arith::AddIOp::create(b, first, i64(t))) : first;
+    if (base) {
+      Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, length);
+      at = arith::SelectOp::create(b, wraps, arith::SubIOp::create(b, at, length), at);
+    }
+    positions.push_back(at);
+  }
+  return positions;
+}
+
+LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
+  replay::RingAttr format = kernel.getRingAttr();
+  Value wp = values[op.getWp()], fits;
+  int64_t count = cast<ShapedType>(op.getValues().front().getType()).getDimSize(0);
+  if (failed(expectWindow(op, op.getLength() != nullptr, count)))
+    return failure();
+  SmallVector<Value> positions =
+      positionsFrom(wp, op.getBase() ? values[op.getBase()] : Value(), op.getBase() ? count : 1);
+  if (op.getLength()) {
+    Value room = arith::SubIOp::create(b, index(format.getLength()), wp);
+    fits = arith::MinSIOp::create(b, values[op.getLength()], room);
+  }
+  for (auto [name, value] : llvm::zip_equal(op.getFields().getAsRange<StringAttr>(), op.getValues())) {
+    replay::FieldAttr field = format.getField(name);
+    bool alongV = field.getDim() == replay::FieldDim::V;
+    int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
+    Value owner = ownerOf(field);
+    Value first = fieldOffset(values[op.getRing()], format, field), at;
+    for (int64_t t = 0; t < count; ++t) {
+      if (t < int64_t(positions.size()))
+        at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], i64(width)));
+      bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
+      Value here = follows ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
+      Value tile = broadcast(fetch(rowOf(value, t)), {1, alongV ? dims.bv : width});
+      // Tokens are staged in f32, of which their own dtype is a part.
+      if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())
+        tile = arith::TruncFOp::create(b, tileType({1, alongV ? dims.bv : width}, field.getDtype()), tile);
+      store(tile, arg((name.getValue() + "_ring").str()), here, width,
+            fits ? rowsFrom(fits, t) : Value(), owner);
+    }
+  }
+  return success();
+}
