@@ -8,6 +8,7 @@ out; every tiling has to leave that one. It also compares every kernel with itse
 other batches, and kernels of windows with those compiled for fewer tokens: with f32
 outputs, which hide no rounding."""
 import argparse
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -67,10 +68,10 @@ def compare(args, name, specs, tilings, command):
                 digests[(spec, tiling)] = value
     same = (len(set(digests.values())) == 1 and "failed" not in digests.values() and
             len(digests) >= min(3, len(tilings)) * len(specs))
-    print(f"{'PASS' if same else 'FAIL'} {name}: {len(digests)} kernels agree, {skipped} tilings not legal here", flush=True)
+    lines = [f"{'PASS' if same else 'FAIL'} {name}: {len(digests)} kernels agree, {skipped} tilings not legal here"]
     if not same:
-        for key, value in digests.items():
-            print("   ", value, *key)
+        lines += [f"    {value} {' '.join(key)}" for key, value in digests.items()]
+    print("\n".join(lines), flush=True)
     return same
 
 
@@ -80,8 +81,9 @@ def main():
     parser.add_argument("--device", default="host", choices=["host", "cuda"])
     parser.add_argument("--rows", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1, help="groups at a time")
     args = parser.parse_args()
-    results = []
+    groups = []
     for rule, H, HV, K, V, state in SHAPES:
         shape = f"H={H},HV={HV},K={K},V={V},state={state}"
         half = V // 2 if V % 2 == 0 else V
@@ -96,13 +98,15 @@ def main():
             command = "bitwise" if "snapshots" in name else "check"
             tilings = [""] + [tiling.format(V=V, V2=half) for tiling in TILINGS]
             specs = [f"rule={rule},phase={phase},{shape}" for phase in phases]
-            results.append(compare(args, f"{rule} {shape}: {name}", specs, tilings, command))
+            groups.append((f"{rule} {shape}: {name}", specs, tilings, command))
     # A GPU has time for all.
     for rule, H, HV, K, V, state in SMALL_SHAPES + (SHAPES if args.device == "cuda" else []):
         shape = f"H={H},HV={HV},K={K},V={V},state={state}"
         for phase in CYCLES:
-            results.append(compare(args, f"{rule} {shape}: other batches, every T: {phase}",
-                                   [f"rule={rule},phase={phase},{shape},io=f32"], ["", "bv=8,warps=1"], "bitwise"))
+            groups.append((f"{rule} {shape}: other batches, every T: {phase}",
+                           [f"rule={rule},phase={phase},{shape},io=f32"], ["", "bv=8,warps=1"], "bitwise"))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(lambda group: compare(args, *group), groups))
     passed, failed = results.count(True), results.count(False)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
