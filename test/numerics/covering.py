@@ -108,6 +108,9 @@ def covering_array(factors, seed, legal=legal):
     return cases
 
 
+FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
+
+
 def command(run, device, case, index):
     (H, HV), (K, V) = case["heads"], case["dims"]
     spec = {
@@ -119,33 +122,37 @@ def command(run, device, case, index):
         spec["lower_bound"] = -5
     if case["phase"] == "replay":
         spec["L"] = case["L"]
+    steps = None if device == "cuda" else 4 if case["phase"] == "packed" else case["L"] + 3
+    return check_line(run, device, case, index, spec, case["rows"], null_rate=0.3, steps=steps)
+
+
+def check_line(run, device, case, index, spec, rows, null_rate, steps):
+    """One check; spread over the checkers of the host device too."""
     line = [
         run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
-        f"--device={device}", f"--rows={case['rows']}", f"--seed={index + 1}",
-        f"--flush-rate={case['flush']}", "--null-rate=0.3", f"--gates={case['gates']}",
+        f"--device={device}", f"--rows={rows}", f"--seed={index + 1}",
+        f"--flush-rate={case['flush']}", f"--null-rate={null_rate}", f"--gates={case['gates']}",
         f"--tiling=copy={case['copy']}",
     ]
     if device == "host":
-        steps = 4 if case["phase"] == "packed" else case["L"] + 3
         line += [
             f"--landing={case['landing']}", f"--schedule-seed={case['schedule']}",
-            f"--perturb-seed={case['perturb']}", f"--steps={steps}",
+            f"--perturb-seed={case['perturb']}",
         ]
-    return line
+    return line + ([f"--steps={steps}"] if steps else [])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def run_suite(doc, factors, seed, command, count, legal=None, extra=()):
+    """`factors` and `count` by device; `extra` are cases beside the array. The status of the script."""
+    parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--run", required=True, help="replayssm-run")
     parser.add_argument("--device", default="host", choices=["host", "cuda"])
     parser.add_argument("--list", action="store_true", help="print the commands only")
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
-    factors = dict(COMMON, **(HOST if args.device == "host" else CUDA))
-    cases = covering_array(factors, SEED)
-    print(f"covering array: seed {SEED}, {len(cases)} cases, device {args.device}", flush=True)
-    lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
-    return run_all(lines, args, COUNT[args.device])
+    cases = covering_array(factors[args.device], seed, *([legal] if legal else [])) + list(extra)
+    print(f"covering array: seed {seed}, {len(cases)} cases, device {args.device}", flush=True)
+    return run_all([command(args.run, args.device, case, i) for i, case in enumerate(cases)], args, count[args.device])
 
 
 def run_all(lines, args, count):
@@ -178,4 +185,4 @@ def run_all(lines, args, count):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_suite(__doc__, FACTORS, SEED, command, COUNT))

@@ -3,11 +3,10 @@
 
 As covering.py, for snapshots, input replay, and commit sets that fold by replay.
 """
-import argparse
 import sys
 
 sys.dont_write_bytecode = True
-from covering import VARIANTS, covering_array, run_all
+from covering import VARIANTS, check_line, run_suite
 
 SEED = 20240619
 COUNT = {"host": 41, "cuda": 50}
@@ -37,6 +36,9 @@ CUDA = {
 }
 
 
+FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
+
+
 def legal(case):
     return case.get("dst") != "yes" or case.get("phase", "input_replay") == "input_replay"
 
@@ -56,33 +58,8 @@ def command(run, device, case, index):
         spec.update(L=16, flush_at="commit", fold="replay")
     if case["dst"] == "yes":
         spec["dst"] = "yes"
-    line = [
-        run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
-        f"--device={device}", f"--rows={rows}", f"--seed={index + 1}",
-        f"--flush-rate={case['flush']}", "--null-rate=0.2", f"--gates={case['gates']}",
-        f"--tiling=copy={case['copy']}", "--steps=6",
-    ]
-    if device == "host":
-        line += [
-            f"--landing={case['landing']}", f"--schedule-seed={case['schedule']}",
-            f"--perturb-seed={case['perturb']}",
-        ]
-    return line
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", required=True, help="replayssm-run")
-    parser.add_argument("--device", default="host", choices=["host", "cuda"])
-    parser.add_argument("--list", action="store_true", help="print the commands only")
-    parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
-    factors = dict(COMMON, **(HOST if args.device == "host" else CUDA))
-    cases = covering_array(factors, SEED, legal)
-    print(f"covering array: seed {SEED}, {len(cases)} cases, device {args.device}", flush=True)
-    lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
-    return run_all(lines, args, COUNT[args.device])
+    return check_line(run, device, case, index, spec, rows, null_rate=0.2, steps=6)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_suite(__doc__, FACTORS, SEED, command, COUNT, legal))

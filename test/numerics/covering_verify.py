@@ -4,11 +4,10 @@
 As covering.py, for the kernels of window sets: windows, rings, where and from what
 they are folded, shapes and variants; and some cases with hard gates.
 """
-import argparse
 import sys
 
 sys.dont_write_bytecode = True
-from covering import VARIANTS, covering_array, run_all
+from covering import VARIANTS, check_line, run_suite
 
 SEED = 20240611
 COUNT = {"host": 86, "cuda": 88}
@@ -55,6 +54,9 @@ HARD_REST = {
 }
 
 
+FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
+
+
 def legal(case):
     # A window that is folded inside verify lies behind another one.
     windows = 2 if case.get("flush_at") == "verify" else 1
@@ -81,36 +83,10 @@ def command(run, device, case, index):
         spec["T"] = max(case["T"] - index % 3, 1)  # also for fewer tokens than the set's
     if case["gate"] == "safe":
         spec["lower_bound"] = -5
-    line = [
-        run, "check", "--spec=" + ",".join(f"{k}={v}" for k, v in spec.items()),
-        f"--device={device}", f"--rows={rows}", f"--seed={index + 1}",
-        f"--flush-rate={case['flush']}", "--null-rate=0.2", f"--gates={case['gates']}",
-        f"--tiling=copy={case['copy']}",
-    ]
     # About two natural folds of every row.
     steps = 2 * case["L"] // (case["T"] + 1) + 2
-    line.append(f"--steps={min(steps, 12)}")
-    if device == "host":
-        line += [
-            f"--landing={case['landing']}", f"--schedule-seed={case['schedule']}",
-            f"--perturb-seed={case['perturb']}",
-        ]
-    return line
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", required=True, help="replayssm-run")
-    parser.add_argument("--device", default="host", choices=["host", "cuda"])
-    parser.add_argument("--list", action="store_true", help="print the commands only")
-    parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
-    factors = dict(COMMON, **(HOST if args.device == "host" else CUDA))
-    cases = covering_array(factors, SEED, legal) + [dict(HARD_REST, **case) for case in HARD]
-    print(f"covering array: seed {SEED}, {len(cases)} cases, device {args.device}", flush=True)
-    lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
-    return run_all(lines, args, COUNT[args.device])
+    return check_line(run, device, case, index, spec, rows, null_rate=0.2, steps=min(steps, 12))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_suite(__doc__, FACTORS, SEED, command, COUNT, legal, [dict(HARD_REST, **case) for case in HARD]))
