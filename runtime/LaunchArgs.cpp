@@ -1,6 +1,8 @@
 //===- LaunchArgs.cpp - What a launch may be given ------------------------===//
 #include "runtime/LaunchArgs.h"
 
+#include "replayssm/KernelABI.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -19,16 +21,6 @@ std::string hex(uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;
-}
-
-/// Buffers that kernels move in 16-byte pieces: base address and stride are
-/// multiples of 16 bytes. All others are aligned to their element.
-bool isWide(std::string_view buffer) {
-  for (std::string_view wide :
-       {"state", "snapshots", "k_ring", "d_ring", "raw_k_ring", "raw_v_ring", "mixed_qkv"})
-    if (buffer == wide)
-      return true;
-  return false;
 }
 
 bool isLayerStride(const KernelArg &arg) {
@@ -80,7 +72,7 @@ std::vector<ArgRule> rt::argRules(const KernelManifest &manifest) {
     } else if (buffer) {
       uint64_t elementBytes = std::max<uint64_t>(dtypeBytes(buffer->dtype), 1);
       rule.scale = pointer ? 1 : elementBytes;
-      rule.align = isWide(buffer->name) ? 16 : elementBytes;
+      rule.align = isWideBuffer(buffer->name) ? 16 : elementBytes;
     }
     rules.push_back(rule);
   }

@@ -33,4 +33,19 @@
 typedef int32_t rssm_index;  /* state_idx, ring_idx, wp, base */
 typedef int8_t rssm_flag;    /* force_flush, reset_mask, is_flush */
 
+#ifdef __cplusplus
+#include <string_view>
+
+namespace replayssm {
+
+/// Buffers that kernels move in 16-byte pieces: base address and strides are
+/// multiples of 16 bytes. All others are aligned to their element.
+constexpr bool isWideBuffer(std::string_view name) {
+  return name == "state" || name == "snapshots" || name == "mixed_qkv" ||
+         (name.ends_with("_ring") && name != "g_ring" && name != "beta_ring");
+}
+
+} // namespace replayssm
+#endif
+
 #endif

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/gpu/TileToGpu.h"
 
+#include "replayssm/KernelABI.h"
+
 using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::gpulower;
@@ -34,6 +36,11 @@ static int64_t knownFactor(Value value, int depth = 0) {
 /// kernels address in it (docs/abi.md): the state, activations and the rings of
 /// d and k are moved in 16-byte pieces, all else element by element.
 static int64_t contractAlignment(Value pointer) {
+  // The buffer of one of many layers is as aligned as they all are: it is a layer
+  // stride further, or its address has been loaded from a table.
+  for (Operation *def; (def = pointer.getDefiningOp()) &&
+                       isa<LLVM::GEPOp, LLVM::IntToPtrOp, LLVM::LoadOp, LLVM::CallOp>(def);)
+    pointer = def->getOperand(0);
   auto arg = dyn_cast<BlockArgument>(pointer);
   auto func = arg ? dyn_cast<gpu::GPUFuncOp>(arg.getOwner()->getParentOp()) : nullptr;
   if (!func)
@@ -47,9 +54,7 @@ static int64_t contractAlignment(Value pointer) {
   auto name = entry && !entry.empty() ? dyn_cast<StringAttr>(entry[0]) : nullptr;
   if (!name)
     return 1;
-  bool wide = name == "state" || name == "snapshots" || name == "mixed_qkv" ||
-              (name.getValue().ends_with("_ring") && name != "g_ring" && name != "beta_ring");
-  return wide ? 16 : 1;
+  return isWideBuffer(name.getValue()) ? 16 : 1;
 }
 
 namespace {

@@ -216,4 +216,23 @@ TEST(Layers, OfASingleOne) {
   EXPECT_TRUE(status) << status.message();
 }
 
+// Layers are moved in pieces of 16 bytes, as one is.
+TEST(Layers, AreAligned) {
+  Device device = Device::openHost();
+  auto spec = parseKernelSpec("rule=gdn,phase=fold,H=2,HV=4,K=32,V=16,L=8,T_max=4,gate=softplus,beta=sigmoid_f32,"
+                              "qk_norm=l2_rsqrt,null=lt0,flush_at=commit,fold=records,layers=stride");
+  ASSERT_TRUE(spec);
+  auto kernel = jitSpec(device, *spec);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  Memory run(device);
+  run.add(kernel->manifest(), 1);
+  std::vector<uint64_t> args = run.args(kernel->manifest(), 0);
+  for (size_t i = 0; i < args.size(); ++i)
+    if (kernel->manifest().args[i].name == "state_layer_stride")
+      args[i] = 2;
+  EXPECT_EQ(kernel->launch(args, rows, layers).message(),
+            "launch of 'gdn_fold': expected argument 'state_layer_stride' to be a multiple of 4 elements (16 bytes) "
+            "but got 2");
+}
+
 } // namespace
