@@ -179,8 +179,6 @@ Status Fields::checkWindow() const {
   bool hasInputs = isOneOf({"input_replay", "snapshots"});
   auto flushAt = get("flush_at"), fold = get("fold");
   auto T = get("T"), most = get("T_max");
-  if (T && most && *number<int64_t>(*T) > *number<int64_t>(*most))
-    return invalid("expected 'T' to be at most T_max=" + std::string(*most) + " but got " + quote(*T));
   for (std::string_view name : {"flush_at", "fold"})
     if (get(name) && !ofSet && !mayBeOfSet)
       return invalid(quote(name) + " does not apply to phase=" + std::string(phase));

@@ -51,6 +51,9 @@ struct Arg {
   bool isTable = false; ///< A pointer to the buffer of each layer.
 };
 
+/// Of the integers of a row or a ring slot: flags are bytes, all else 32 bits.
+mlir::Type integerType(mlir::MLIRContext *context, llvm::StringRef name);
+
 /// The arguments that a kernel's body touches, in the order of docs/abi.md.
 struct Signature {
   llvm::SmallVector<Arg> args;
@@ -231,6 +234,11 @@ private:
   mlir::LogicalResult lowerLoadRing(replay::LoadRingOp op);
   mlir::LogicalResult lowerWeights(replay::RingWeightsOp op);
   mlir::LogicalResult lowerRingRead(replay::RingReadOp op);
+  /// Numbers of a field in one record, and how many of them are this block's.
+  struct FieldShape {
+    int64_t width, columns;
+  };
+  FieldShape fieldShape(replay::FieldAttr field);
   Value fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field);
   Value validRecords(replay::LoadRingOp op);
   Value rowsFrom(Value valid, int64_t first);

@@ -153,19 +153,14 @@ LogicalResult Lowering::lowerCursor(replay::CursorOp op) {
   return success();
 }
 
-/// Flags are bytes, all else 32 bits.
-static Type cursorType(OpBuilder &b, StringRef name) {
-  return name == "is_flush" || name == "force_flush" || name == "reset_mask" ? b.getI8Type() : b.getI32Type();
-}
-
 LogicalResult Lowering::lowerLoadSlot(replay::LoadSlotOp op) {
   values[op.getValue()] =
-      toIndex(scalarLoad(op.getName(), cursorType(b, op.getName()), values[op.getRing()]));
+      toIndex(scalarLoad(op.getName(), integerType(b.getContext(), op.getName()), values[op.getRing()]));
   return success();
 }
 
 LogicalResult Lowering::lowerSetCursor(replay::SetCursorOp op) {
-  Type type = cursorType(b, op.getName());
+  Type type = integerType(b.getContext(), op.getName());
   Value value = arith::IndexCastOp::create(b, type, values[op.getValue()]);
   Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1), type,
                                       arg(op.getName()), ValueRange{values[op.getRing()]});
@@ -185,7 +180,7 @@ LogicalResult Lowering::lowerLoadRow(replay::LoadRowOp op) {
     element = arith::MulIOp::create(b, row, i64(dims.maxTokens));
     element = arith::AddIOp::create(b, element, toI64(values[op.getColumn()]));
   }
-  values[op.getValue()] = toIndex(scalarLoad(op.getName(), cursorType(b, op.getName()), element));
+  values[op.getValue()] = toIndex(scalarLoad(op.getName(), integerType(b.getContext(), op.getName()), element));
   return success();
 }
 

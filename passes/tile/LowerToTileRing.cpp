@@ -9,13 +9,22 @@ int64_t lower::gateDim(replay::RingAttr format, const Dims &dims) {
   return format.getField("g").getDim() == replay::FieldDim::K ? dims.K : 1;
 }
 
+Lowering::FieldShape Lowering::fieldShape(replay::FieldAttr field) {
+  switch (field.getDim()) {
+  case replay::FieldDim::V:
+    return {dims.V, dims.bv};
+  case replay::FieldDim::K:
+    return {dims.K, dims.K};
+  case replay::FieldDim::One:
+    return {1, 1};
+  }
+  llvm_unreachable("unknown field dimension");
+}
+
 Value Lowering::fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field) {
-  int64_t width = field.getDim() == replay::FieldDim::V   ? dims.V
-                  : field.getDim() == replay::FieldDim::K ? dims.K
-                                                          : 1;
   bool alongV = field.getDim() == replay::FieldDim::V;
   return offset((field.getName() + "_ring").str(), slot,
-                field.getHead() == replay::Head::Key ? keyHead : head, format.getLength() * width,
+                field.getHead() == replay::Head::Key ? keyHead : head, format.getLength() * fieldShape(field).width,
                 alongV ? vOffset : Value());
 }
 

@@ -113,9 +113,14 @@ Layout Layouts::record(int64_t columns) const {
 // Arguments
 //===----------------------------------------------------------------------===//
 
+Type lower::integerType(MLIRContext *context, StringRef name) {
+  bool isFlag = name == "is_flush" || name == "force_flush" || name == "reset_mask";
+  return IntegerType::get(context, isFlag ? 8 : 32);
+}
+
 FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
   MLIRContext *context = kernel.getContext();
-  Type i32 = IntegerType::get(context, 32), i8 = IntegerType::get(context, 8);
+  Type i32 = IntegerType::get(context, 32);
   Type f32 = Float32Type::get(context);
   llvm::StringMap<Type> used;
   Signature signature;
@@ -154,7 +159,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       perHead = false;
       used["wp"] = i32;
       if (!cursor.getFlush().use_empty())
-        used["force_flush"] = i8;
+        used["force_flush"] = integerType(context, "force_flush");
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
@@ -163,18 +168,17 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       used["parent"] = i32;
     } else if (auto load = dyn_cast<replay::LoadSlotOp>(op)) {
       perHead = false;
-      used[load.getName()] = load.getName() == "is_flush" ? i8 : i32;
+      used[load.getName()] = integerType(context, load.getName());
     } else if (auto load = dyn_cast<replay::LoadRowOp>(op)) {
       perHead = false;
-      bool isFlag = load.getName() == "force_flush" || load.getName() == "reset_mask";
-      used[load.getName()] = isFlag ? i8 : i32;
+      used[load.getName()] = integerType(context, load.getName());
     } else if (auto store = dyn_cast<replay::StoreRowOp>(op)) {
       perHead = false;
       used["state_idx"] = used[store.getName()] = i32;
       writeShared(store.getName());
     } else if (auto cursor = dyn_cast<replay::SetCursorOp>(op)) {
       perHead = false;
-      used[cursor.getName()] = cursor.getName() == "is_flush" ? i8 : i32;
+      used[cursor.getName()] = integerType(context, cursor.getName());
       setCursor = op;
       writeShared(cursor.getName());
     } else if (auto state = dyn_cast<replay::LoadStateOp>(op)) {

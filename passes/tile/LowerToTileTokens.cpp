@@ -137,8 +137,7 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
   }
   for (auto [name, value] : llvm::zip_equal(op.getFields().getAsRange<StringAttr>(), op.getValues())) {
     replay::FieldAttr field = format.getField(name);
-    bool alongV = field.getDim() == replay::FieldDim::V;
-    int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
+    int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
     Value owner = ownerOf(field);
     Value first = fieldOffset(values[op.getRing()], format, field), at;
     for (int64_t t = 0; t < count; ++t) {
@@ -146,10 +145,10 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
         at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], i64(width)));
       bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
       Value here = follows ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
-      Value tile = broadcast(fetch(rowOf(value, t)), {1, alongV ? dims.bv : width});
+      Value tile = broadcast(fetch(rowOf(value, t)), {1, columns});
       // Tokens are staged in f32, of which their own dtype is a part.
       if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())
-        tile = arith::TruncFOp::create(b, tileType({1, alongV ? dims.bv : width}, field.getDtype()), tile);
+        tile = arith::TruncFOp::create(b, tileType({1, columns}, field.getDtype()), tile);
       store(tile, arg((name.getValue() + "_ring").str()), here, width,
             fits ? rowsFrom(fits, t) : Value(), owner);
     }

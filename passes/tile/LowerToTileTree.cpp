@@ -222,8 +222,7 @@ LogicalResult Lowering::lowerMoveRecord(replay::MoveRecordOp op) {
   auto [from, isThere] = placeOf(op.getFrom(), op.getBase());
   Value to = placeOf(op.getTo(), op.getBase()).first;
   for (replay::FieldAttr field : format.getFields()) {
-    bool alongV = field.getDim() == replay::FieldDim::V;
-    int64_t width = alongV ? dims.V : field.getDim() == replay::FieldDim::K ? dims.K : 1;
+    int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
     Value memory = arg((field.getName() + "_ring").str());
     OpBuilder::InsertionGuard guard(b);
     if (Value owner = ownerOf(field)) {
@@ -234,7 +233,6 @@ LogicalResult Lowering::lowerMoveRecord(replay::MoveRecordOp op) {
     auto at = [&](Value position) {
       return Value(arith::AddIOp::create(b, record, arith::MulIOp::create(b, position, i64(width))));
     };
-    int64_t columns = alongV ? dims.bv : width;
     Value moved = load(memory, at(from), {1, columns}, field.getDtype(), width, layouts.record(columns), isThere);
     store(moved, memory, at(to), width, isThere);
   }

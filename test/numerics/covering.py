@@ -106,8 +106,6 @@ def covering_array(factors, seed, legal=legal):
         cases.append(best)
         pairs -= best_cover
     return cases
-
-
 FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
 
 

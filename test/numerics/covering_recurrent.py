@@ -7,6 +7,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from covering import VARIANTS, check_line, run_suite
+from covering_verify import CUDA, HOST
 
 SEED = 20240619
 COUNT = {"host": 41, "cuda": 50}
@@ -20,22 +21,6 @@ COMMON = {
     **VARIANTS,
     "io": ["bf16", "f32", "f16"],
 }
-# Heads and dims are small on the host device: it runs every thread of every block.
-HOST = {
-    "heads": [(1, 1), (1, 2), (1, 3), (1, 4), (2, 2)],
-    "dims": [(128, 16), (96, 80), (64, 32), (8, 8), (24, 40)],
-    "rows": [1, 3],
-    "landing": ["issue", "wait"],
-    "schedule": ["0", "5"],
-    "perturb": ["0", "9"],
-}
-CUDA = {
-    "heads": [(16, 32), (16, 48), (4, 16), (2, 6), (32, 32), (5, 15)],
-    "dims": [(128, 128), (96, 80), (64, 32), (8, 8), (24, 200), (256, 256)],
-    "rows": [1, 3, 7, 64],
-}
-
-
 FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
 
 

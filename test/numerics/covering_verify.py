@@ -52,8 +52,6 @@ HARD_REST = {
     "beta": "sigmoid_f32", "factor": 1, "flush": "0.2", "copy": "direct", "heads": (1, 2), "dims": (64, 32),
     "rows": 3, "landing": "issue", "schedule": "5", "perturb": "9",
 }
-
-
 FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
 
 

@@ -2,9 +2,13 @@
 
 Usage: bitwise-faults.py <replayssm-opt> <replayssm-run> <temporary file>
 """
+import os
 import re
-import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "Inputs"))
+from faults import seed_faults
 
 COMMON = "H=1,HV=2,K=32,V=16,io=f32,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0"
 FMA = r"( *)(%\w+) = math.fma (%[\w#]+), (%[\w#]+), (%[\w#]+) : (.*)\n"
@@ -21,24 +25,17 @@ KERNELS = [  # title, stage, spec, faults: name, pattern, replacement
 ]
 
 
+def verdict(result):
+    found = re.search(r"FAILED: ([^']*), '", result.stdout)
+    return found.group(1) if found else None
+
+
 def main():
     opt, run, path = sys.argv[1:4]
+    line = [run, "bitwise", path, "--device=host", "--rows=4", "--seed=3"]
     for title, stage, spec, faults in KERNELS:
-        line = [opt, "--emit=mlir", f"--stop-after={stage}", f"--spec=rule=gdn,{spec},{COMMON}"]
-        text = subprocess.run(line, capture_output=True, text=True, check=True).stdout
-        for name, pattern, replacement in [("as it is", None, None)] + faults:
-            changed = re.sub(pattern, replacement, text, count=1) if pattern else text
-            if pattern and changed == text:
-                print(f"{title}: {name}: the pattern is not in the kernel\n{text}")
-                continue
-            with open(path, "w") as file:
-                file.write(changed)
-            result = subprocess.run([run, "bitwise", path, "--device=host", "--rows=4", "--seed=3"],
-                                    capture_output=True, text=True)
-            found = re.search(r"FAILED: ([^']*), '", result.stdout)
-            if (result.returncode != 0) != bool(found):
-                print(result.stdout, result.stderr)
-            print(f"{title}: {name}: {found.group(1) if found else 'the same bits'}", flush=True)
+        for name, found in seed_faults(opt, path, title, stage, f"rule=gdn,{spec},{COMMON}", faults, line, verdict):
+            print(f"{title}: {name}: {found or 'the same bits'}", flush=True)
 
 
 main()

@@ -2,9 +2,12 @@
 
 Usage: window-faults.py <replayssm-opt> <replayssm-run> <temporary file>
 """
-import re
-import subprocess
+import os
 import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "Inputs"))
+from faults import seed_faults
 
 COMMON = "H=1,HV=2,K=32,V=16,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0"
 FLUSH = r"(%\w+) = arith.cmpi ne, (%\w+), (%\w+) : index\n( *)scf.if"
@@ -33,24 +36,16 @@ SETS = [
 ]
 
 
+def verdict(result):
+    # A record that another block still reads is seen before any result is.
+    return "found" if "FAILED: " in result.stdout else "race found" if "races with" in result.stderr else None
+
+
 def main():
     opt, run, path = sys.argv[1:4]
+    line = [run, "check", path, "--device=host", "--rows=5", "--steps=12", "--seed=3"]
     for title, spec, faults in SETS:
-        line = [opt, "--emit=mlir", "--stop-after=fuse", f"--spec=rule=gdn,{spec},{COMMON}"]
-        text = subprocess.run(line, capture_output=True, text=True, check=True).stdout
-        for name, pattern, replacement in [("as it is", None, None)] + faults:
-            changed = re.sub(pattern, replacement, text, count=1) if pattern else text
-            if pattern and changed == text:
-                print(f"{title}: {name}: the pattern is not in the kernel\n{text}")
-                continue
-            with open(path, "w") as file:
-                file.write(changed)
-            result = subprocess.run([run, "check", path, "--device=host", "--rows=5", "--steps=12", "--seed=3"],
-                                    capture_output=True, text=True)
-            # A record that another block still reads is seen before any result is.
-            found = "found" if "FAILED: " in result.stdout else "race found" if "races with" in result.stderr else None
-            if (result.returncode != 0) != bool(found):
-                print(result.stdout, result.stderr)
+        for name, found in seed_faults(opt, path, title, "fuse", f"rule=gdn,{spec},{COMMON}", faults, line, verdict):
             print(f"{title}: {name}: {found or 'nothing found'}", flush=True)
 
 

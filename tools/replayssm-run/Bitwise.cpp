@@ -9,6 +9,7 @@
 #include "tools/replayssm-run/Bitwise.h"
 
 #include <cstring>
+#include <numeric>
 
 using namespace replayssm;
 using namespace replayssm::run;
@@ -65,18 +66,9 @@ Result<Case> Comparison::make(const KernelSpec &of) {
 }
 
 Status Comparison::launch(Case &c, Kernel &kernel) {
-  for (auto &[name, array] : c.arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.upload());
-  auto args = c.args(kernel.manifest());
-  if (!args)
-    return args.status();
-  RSSM_RETURN_IF_ERROR(kernel.launch(*args, uint32_t(rows)));
-  RSSM_RETURN_IF_ERROR(device.synchronize());
-  for (auto &[name, array] : c.arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.download());
-  return Status::ok();
+  RSSM_RETURN_IF_ERROR(c.upload());
+  RSSM_RETURN_IF_ERROR(c.launch(device, kernel));
+  return c.download();
 }
 
 /// Gives each row these tokens of its window: as the row itself, or as a window.
@@ -149,6 +141,12 @@ Status Comparison::decode(KernelSpec of, bool isReference) {
   return Status::ok();
 }
 
+static std::vector<int64_t> tokensFrom(int64_t first, int64_t count) {
+  std::vector<int64_t> tokens(count);
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
+}
+
 Status Comparison::inputReplay() {
   KernelSpec of = spec;
   of.phase = Phase::InputReplay;
@@ -159,10 +157,7 @@ Status Comparison::inputReplay() {
     auto c = make(of);
     if (!c)
       return c.status();
-    std::vector<int64_t> all(n);
-    for (int64_t t = 0; t < n; ++t)
-      all[t] = t;
-    place(*c, all, /*oneEach=*/false);
+    place(*c, tokensFrom(0, n), /*oneEach=*/false);
     for (int64_t row = 0; row < rows; ++row)
       c->setInteger("accept_len", row, m);
     RSSM_RETURN_IF_ERROR(launch(*c, *kernel));
@@ -184,10 +179,7 @@ Status Comparison::snapshots() {
   auto c = make(spec);
   if (!c)
     return c.status();
-  std::vector<int64_t> all(n);
-  for (int64_t t = 0; t < n; ++t)
-    all[t] = t;
-  place(*c, all, /*oneEach=*/false);
+  place(*c, tokensFrom(0, n), /*oneEach=*/false);
   RSSM_RETURN_IF_ERROR(launch(*c, *kernel));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t t = 0; t < n && c->live(row); ++t) {
@@ -201,10 +193,7 @@ Status Comparison::snapshots() {
 
 /// Verifies some tokens and folds their records.
 Status Comparison::foldGroup(Case &c, Kernel &verify, Kernel &fold, int64_t first, int64_t count) {
-  std::vector<int64_t> tokens;
-  for (int64_t t = first; t < first + count; ++t)
-    tokens.push_back(t);
-  place(c, tokens, /*oneEach=*/false);
+  place(c, tokensFrom(first, count), /*oneEach=*/false);
   RSSM_RETURN_IF_ERROR(launch(c, verify));
   for (int64_t row = 0; row < rows; ++row)
     c.setInteger("fold_len", row, count);

@@ -89,9 +89,7 @@ Result<Case> Batches::make() {
 
 /// Launches some of the rows at a time, as if there were no others.
 Status Batches::launchPieces(Kernel &kernel, const std::vector<Piece> &pieces) {
-  for (auto &[name, array] : c->arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.upload());
+  RSSM_RETURN_IF_ERROR(c->upload());
   auto args = c->args(kernel.manifest());
   if (!args)
     return args.status();
@@ -103,16 +101,7 @@ Status Batches::launchPieces(Kernel &kernel, const std::vector<Piece> &pieces) {
     RSSM_RETURN_IF_ERROR(kernel.launch(moved, uint32_t(piece.count)));
   }
   RSSM_RETURN_IF_ERROR(device.synchronize());
-  for (auto &[name, array] : c->arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.download());
-  return Status::ok();
-}
-
-/// `to` as it was at some time.
-void restore(Case &to, const Case &from) {
-  for (auto &[name, array] : to.arrays)
-    array.host = from.arrays.at(name).host;
+  return c->download();
 }
 
 /// All rows at once, then in pieces; leaves what all at once have left.
@@ -126,7 +115,7 @@ Status Batches::launch(Kernel &kernel, const std::string &what, bool hasWindow) 
   for (int64_t row = rows - 1; row >= 0; --row)
     ones.push_back({row, 1});
   auto inPieces = [&](const std::vector<Piece> &pieces, const char *how) {
-    restore(*c, before);
+    c->restore(before);
     RSSM_RETURN_IF_ERROR(launchPieces(kernel, pieces));
     report.compare(*c, whole, what + how);
     return Status::ok();
@@ -137,7 +126,7 @@ Status Batches::launch(Kernel &kernel, const std::string &what, bool hasWindow) 
   }
   if (hasWindow)
     RSSM_RETURN_IF_ERROR(launchShorter(before, whole));
-  restore(*c, whole);
+  c->restore(whole);
   return Status::ok();
 }
 
@@ -180,7 +169,7 @@ void Batches::forgetTokens(int64_t tokens, const Case &before, Case &expected) c
 
 Status Batches::launchShorter(const Case &before, const Case &whole) {
   for (auto &[tokens, kernel] : shorter) {
-    restore(*c, before);
+    c->restore(before);
     RSSM_RETURN_IF_ERROR(launchPieces(kernel, {{0, rows}}));
     Case expected = mirror(whole);
     forgetTokens(tokens, before, expected);
@@ -197,21 +186,14 @@ Status Batches::decode() {
   auto kernel = jitNamed();
   if (!kernel)
     return kernel.status();
-  std::optional<Kernel> cursors;
-  if (spec.phase == Phase::Replay) {
-    KernelSpec of = spec;
-    of.phase = Phase::Cursors;
-    of.dst = false;
-    auto other = jitSpec(device, of);
-    if (!other)
-      return other.status();
-    cursors.emplace(other.take());
-  }
-  for (int64_t step = 0, steps = options.steps ? options.steps : cursors ? spec.L + 2 : 3; step < steps; ++step) {
+  auto cursors = jitCursors(device, spec);
+  if (!cursors)
+    return cursors.status();
+  for (int64_t step = 0, steps = options.steps ? options.steps : *cursors ? spec.L + 2 : 3; step < steps; ++step) {
     RSSM_RETURN_IF_ERROR(c->nextToken());
     RSSM_RETURN_IF_ERROR(launch(*kernel, name(spec.phase)));
-    if (cursors)
-      RSSM_RETURN_IF_ERROR(launch(*cursors, "cursors"));
+    if (*cursors)
+      RSSM_RETURN_IF_ERROR(launch(**cursors, "cursors"));
   }
   return Status::ok();
 }

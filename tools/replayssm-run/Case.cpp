@@ -2,6 +2,7 @@
 #include "tools/replayssm-run/Case.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -231,6 +232,37 @@ void Case::poisonRing(int64_t ringSlot) {
     Array &array = arrays.at(field.name);
     std::memset(array.at(ringSlot), 0xff, array.inner * array.width);
   }
+}
+
+Status Case::upload() {
+  for (auto &[name, array] : arrays)
+    if (!array.host.empty())
+      RSSM_RETURN_IF_ERROR(array.upload());
+  return Status::ok();
+}
+
+Status Case::download() {
+  for (auto &[name, array] : arrays)
+    if (!array.host.empty())
+      RSSM_RETURN_IF_ERROR(array.download());
+  return Status::ok();
+}
+
+void Case::restore(const Case &from) {
+  for (auto &[name, array] : arrays)
+    array.host = from.arrays.at(name).host;
+}
+
+Status Case::launch(Device &device, Kernel &kernel, double *seconds) const {
+  auto values = args(kernel.manifest());
+  if (!values)
+    return values.status();
+  auto start = std::chrono::steady_clock::now();
+  RSSM_RETURN_IF_ERROR(kernel.launch(*values, uint32_t(options.rows)));
+  RSSM_RETURN_IF_ERROR(device.synchronize());
+  if (seconds)
+    *seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return Status::ok();
 }
 
 Result<std::vector<uint64_t>> Case::args(const KernelManifest &manifest) const {

@@ -59,6 +59,13 @@ public:
   /// Fills the whole ring of one slot with NaN (host mirror only).
   void poisonRing(int64_t ringSlot);
 
+  /// All host mirrors to the device, or back.
+  Status upload();
+  Status download();
+  /// The host mirrors of another time.
+  void restore(const Case &from);
+  /// Runs `kernel` on the buffers for all rows; adds what that takes to `seconds`.
+  Status launch(Device &device, Kernel &kernel, double *seconds = nullptr) const;
   /// The launch arguments of `manifest`, by name.
   Result<std::vector<uint64_t>> args(const KernelManifest &manifest) const;
 

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 #include "tools/replayssm-run/Compare.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -57,13 +56,7 @@ bool flushes(const KernelSpec &spec, const Case &c, int64_t row) {
 }
 
 Result<CheckReport> Checker::run() {
-  CaseOptions caseOptions;
-  caseOptions.rows = options.rows;
-  caseOptions.seed = options.seed;
-  caseOptions.nullRate = options.nullRate;
-  caseOptions.flushRate = spec.phase == Phase::Packed ? 0 : options.flushRate;
-  caseOptions.gates = options.gates;
-  auto created = Case::create(device, spec, caseOptions);
+  auto created = Case::create(device, spec, caseOptions(spec, options));
   if (!created)
     return created.status();
   c.emplace(created.take());
@@ -95,17 +88,8 @@ Status Checker::step(int64_t index) {
   rec.stepIndex = index;
   RSSM_RETURN_IF_ERROR(c->nextToken());
   before.emplace(mirror(*c));
-  auto args = c->args(kernel.manifest());
-  if (!args)
-    return args.status();
-  auto start = std::chrono::steady_clock::now();
-  RSSM_RETURN_IF_ERROR(kernel.launch(*args, uint32_t(options.rows)));
-  RSSM_RETURN_IF_ERROR(device.synchronize());
-  report.launchSeconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (auto &[name, array] : c->arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.download());
+  RSSM_RETURN_IF_ERROR(c->launch(device, kernel, &report.launchSeconds));
+  RSSM_RETURN_IF_ERROR(c->download());
   RSSM_RETURN_IF_ERROR(compare());
   rec.digest(c->arrays["out"]);
   RSSM_RETURN_IF_ERROR(followStates());

@@ -28,6 +28,16 @@ double run::relativeError(const std::vector<double> &got, const std::vector<doub
   return std::sqrt(squares) / std::max(norm(expected), 1e-30);
 }
 
+CaseOptions run::caseOptions(const KernelSpec &spec, const CheckOptions &options) {
+  CaseOptions result;
+  result.rows = options.rows;
+  result.seed = options.seed;
+  result.nullRate = options.nullRate;
+  result.flushRate = spec.phase == Phase::Packed ? 0 : options.flushRate;
+  result.gates = options.gates;
+  return result;
+}
+
 std::string run::place(int64_t row, int64_t hv) {
   return "row " + std::to_string(row) + ", head " + std::to_string(hv);
 }

@@ -96,6 +96,8 @@ private:
   std::mutex mutex;
 };
 
+/// The buffers that a check runs on; packed decode has no ring to flush.
+CaseOptions caseOptions(const KernelSpec &spec, const CheckOptions &options);
 /// A copy of the host mirrors alone.
 Case mirror(const Case &c);
 /// `to` takes elements of `from`: what a launch was allowed to write.

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "tools/replayssm-run/Verify.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -96,21 +95,10 @@ Result<CheckReport> RecurrentChecker::run() {
 
 /// Uploads everything, launches, downloads everything.
 Status RecurrentChecker::launch() {
-  for (auto &[name, array] : c.arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.upload());
+  RSSM_RETURN_IF_ERROR(c.upload());
   before = mirror(c);
-  auto args = c.args(kernel.manifest());
-  if (!args)
-    return args.status();
-  auto start = std::chrono::steady_clock::now();
-  RSSM_RETURN_IF_ERROR(kernel.launch(*args, uint32_t(options.rows)));
-  RSSM_RETURN_IF_ERROR(device.synchronize());
-  rec.report.launchSeconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (auto &[name, array] : c.arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.download());
-  return Status::ok();
+  RSSM_RETURN_IF_ERROR(c.launch(device, kernel, &rec.report.launchSeconds));
+  return c.download();
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,12 +200,7 @@ void RecurrentChecker::commit() {
 
 Result<CheckReport> run::checkRecurrent(Device &device, Kernel &kernel, const KernelSpec &spec,
                                         const CheckOptions &options) {
-  CaseOptions caseOptions;
-  caseOptions.rows = options.rows;
-  caseOptions.seed = options.seed;
-  caseOptions.nullRate = options.nullRate;
-  caseOptions.gates = options.gates;
-  auto created = Case::create(device, spec, caseOptions);
+  auto created = Case::create(device, spec, caseOptions(spec, options));
   if (!created)
     return created.status();
   return RecurrentChecker(device, kernel, spec, options, created.take()).run();

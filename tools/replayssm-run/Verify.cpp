@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 #include "tools/replayssm-run/VerifyChecker.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -71,34 +70,12 @@ void VerifyChecker::growRings(double rate) {
   }
 }
 
-Status VerifyChecker::upload() {
-  for (auto &[name, array] : c.arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.upload());
-  return Status::ok();
-}
-
-void VerifyChecker::restore(const Case &from) {
-  for (auto &[name, array] : c.arrays)
-    array.host = from.arrays.at(name).host;
-}
-
 /// Uploads everything, launches, downloads everything.
 Status VerifyChecker::launch(Kernel &kernel) {
-  RSSM_RETURN_IF_ERROR(upload());
+  RSSM_RETURN_IF_ERROR(c.upload());
   before = mirror(c);
-  auto args = c.args(kernel.manifest());
-  if (!args)
-    return args.status();
-  auto start = std::chrono::steady_clock::now();
-  RSSM_RETURN_IF_ERROR(kernel.launch(*args, uint32_t(options.rows)));
-  RSSM_RETURN_IF_ERROR(device.synchronize());
-  rec.report.launchSeconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (auto &[name, array] : c.arrays)
-    if (!array.host.empty())
-      RSSM_RETURN_IF_ERROR(array.download());
-  return Status::ok();
+  RSSM_RETURN_IF_ERROR(c.launch(device, kernel, &rec.report.launchSeconds));
+  return c.download();
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,7 +180,7 @@ Status VerifyChecker::compareOtherWindows() {
   if (c.arrays["state"].host != result.arrays["state"].host)
     rec.fail("expected the bits of every folded state to be those beside another window");
   windows.assign(then);
-  restore(result);
+  c.restore(result);
   return Status::ok();
 }
 
@@ -229,19 +206,13 @@ Status VerifyChecker::compareDecode() {
   fields.resize(3); // Decode stores d, k and g alone.
   compareKept(then, result, windows, kept, fields, "of replay decode");
   windows.assign(then);
-  restore(result);
+  c.restore(result);
   return Status::ok();
 }
 
 Result<CheckReport> run::checkVerify(Device &device, VerifyKernels &kernels, const KernelSpec &spec,
                                      const CheckOptions &options) {
-  CaseOptions caseOptions;
-  caseOptions.rows = options.rows;
-  caseOptions.seed = options.seed;
-  caseOptions.nullRate = options.nullRate;
-  caseOptions.flushRate = options.flushRate;
-  caseOptions.gates = options.gates;
-  auto created = Case::create(device, spec, caseOptions);
+  auto created = Case::create(device, spec, caseOptions(spec, options));
   if (!created)
     return created.status();
   return VerifyChecker(device, kernels, spec, options, created.take()).run();

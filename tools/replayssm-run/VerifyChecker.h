@@ -44,8 +44,6 @@ private:
   void moveToTarget(int64_t row);
 
   Status launch(Kernel &kernel);
-  Status upload();
-  void restore(const Case &from);
   /// NaN in every record that is none: at `valid` of a row and behind.
   template <typename F> void poisonRings(F valid) {
     for (int64_t row = 0; row < options.rows; ++row)
