@@ -40,8 +40,9 @@ public:
   virtual Status copyIn(uint64_t destination, const void *source, uint64_t bytes) = 0;
   virtual Status copyOut(void *destination, uint64_t source, uint64_t bytes) = 0;
 
-  virtual Result<std::unique_ptr<KernelImpl>> loadKernel(std::string_view code,
-                                                         const KernelManifest &manifest) = 0;
+  /// All of one module; there is at least one manifest.
+  virtual Result<std::vector<std::unique_ptr<KernelImpl>>>
+  loadKernels(std::string_view code, const std::vector<KernelManifest> &manifests) = 0;
   virtual Result<KernelResources> resources(KernelImpl &kernel) = 0;
   virtual Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows,
                         uint32_t layers) = 0;

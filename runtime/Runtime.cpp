@@ -48,13 +48,27 @@ Result<Buffer> Device::allocate(uint64_t bytes) {
 }
 
 Result<Kernel> Device::loadKernel(std::string_view code, const KernelManifest &manifest) {
-  RSSM_RETURN_IF_ERROR(rt::checkManifest(manifest));
+  Result<std::vector<Kernel>> kernels = loadKernels(code, {manifest});
+  if (!kernels)
+    return kernels.status();
+  return std::move(kernels->front());
+}
+
+Result<std::vector<Kernel>> Device::loadKernels(std::string_view code,
+                                                const std::vector<KernelManifest> &manifests) {
+  if (manifests.empty())
+    return invalid("expected the manifest of at least one kernel but got none");
+  for (const KernelManifest &manifest : manifests)
+    RSSM_RETURN_IF_ERROR(rt::checkManifest(manifest));
   if (code.empty())
-    return invalid("expected code for kernel '" + manifest.name + "' but got none");
-  Result<std::unique_ptr<rt::KernelImpl>> impl = backend_->loadKernel(code, manifest);
-  if (!impl)
-    return impl.status();
-  return Kernel(backend_, impl.take());
+    return invalid("expected code for kernel '" + manifests.front().name + "' but got none");
+  Result<std::vector<std::unique_ptr<rt::KernelImpl>>> impls = backend_->loadKernels(code, manifests);
+  if (!impls)
+    return impls.status();
+  std::vector<Kernel> kernels;
+  for (std::unique_ptr<rt::KernelImpl> &impl : *impls)
+    kernels.emplace_back(backend_, std::move(impl));
+  return kernels;
 }
 
 Status Device::synchronize() { return backend_->synchronize(); }

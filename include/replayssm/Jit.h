@@ -8,7 +8,7 @@ namespace replayssm {
 
 /// Compiles for `device` (options.target, emit and stopAfter are ignored: the
 /// device decides) and loads every kernel of the source, in source order. Errors
-/// are those of compileSource and of Device::loadKernel; `device` is used from
+/// are those of compileSource and of Device::loadKernels; `device` is used from
 /// one thread at a time. Milliseconds to seconds a kernel: not for the launch path.
 RSSM_API Result<std::vector<Kernel>> jitSource(Device &device, std::string_view mlir,
                                                std::string_view fileName,

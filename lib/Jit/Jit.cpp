@@ -44,14 +44,7 @@ Result<std::vector<Kernel>> replayssm::jitSource(Device &device, std::string_vie
   Result<CompiledModule> compiled = compileSource(mlir, fileName, own);
   if (!compiled)
     return compiled.status();
-  std::vector<Kernel> kernels;
-  for (const KernelManifest &manifest : compiled->kernels) {
-    Result<Kernel> kernel = device.loadKernel(compiled->code, manifest);
-    if (!kernel)
-      return kernel.status();
-    kernels.push_back(kernel.take());
-  }
-  return kernels;
+  return device.loadKernels(compiled->code, compiled->kernels);
 }
 
 Result<Kernel> replayssm::jitSpec(Device &device, const KernelSpec &spec,

@@ -14,7 +14,7 @@ namespace replayssm::rt::cuda {
 
 class CudaBackend;
 
-/// Shared by the kernel and by every graph that recorded it.
+/// Shared by its kernels and by every graph that recorded one.
 using Module = std::shared_ptr<ModuleHandle>;
 
 class CudaKernel final : public KernelImpl {
@@ -23,8 +23,8 @@ public:
       : KernelImpl(manifest), backend(backend), params(manifest.args.size()) {}
   ~CudaKernel() override;
 
-  /// Loads the code and prepares the function; called once.
-  Status load(std::string_view code);
+  /// Finds the function in `module` and prepares it; called once.
+  Status load(const Module &module);
   Result<KernelResources> resources() const;
   Status launch(const uint64_t *args, uint32_t rows, uint32_t layers);
 
@@ -64,8 +64,8 @@ public:
   Status copyIn(uint64_t destination, const void *source, uint64_t bytes) override;
   Status copyOut(void *destination, uint64_t source, uint64_t bytes) override;
 
-  Result<std::unique_ptr<KernelImpl>> loadKernel(std::string_view code,
-                                                 const KernelManifest &manifest) override;
+  Result<std::vector<std::unique_ptr<KernelImpl>>>
+  loadKernels(std::string_view code, const std::vector<KernelManifest> &manifests) override;
   Result<KernelResources> resources(KernelImpl &kernel) override;
   Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) override;
   Status synchronize() override;
@@ -85,6 +85,7 @@ public:
 private:
   /// An error when a capture is open: `what` cannot be recorded.
   Status expectNoCapture(const char *what) const;
+  Result<Module> loadModule(std::string_view code, const std::vector<KernelManifest> &manifests);
   Result<std::unique_ptr<CudaGraph>> instantiate(CuGraph recorded);
   void releaseRetired();
 

@@ -12,21 +12,12 @@ CudaKernel::~CudaKernel() {
     backend.retire(std::move(module_));
 }
 
-Status CudaKernel::load(std::string_view code) {
+Status CudaKernel::load(const Module &module) {
   const Driver &driver = backend.driver;
-  std::string image(code); // PTX ends with a null byte, code need not.
-  std::string log(16 * 1024, '\0');
-  int options[] = {CuJitErrorLogBuffer, CuJitErrorLogBufferSizeBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
-  CuModule loaded = nullptr;
-  CuResult result = driver.cuModuleLoadDataEx(&loaded, image.c_str(), 2, options, values);
-  if (result != CuSuccess)
-    return driver.error("cuModuleLoadDataEx of '" + manifest.name + "'", result,
-                        std::string_view(log.c_str()));
-  module_ = std::make_shared<ModuleHandle>(driver, loaded);
+  module_ = module;
   RSSM_RETURN_IF_ERROR(
       driver.check("cuModuleGetFunction of '" + manifest.name + "'",
-                   driver.cuModuleGetFunction(&function, loaded, manifest.name.c_str())));
+                   driver.cuModuleGetFunction(&function, module->get(), manifest.name.c_str())));
   RSSM_RETURN_IF_ERROR(checkParams());
   return checkLimits();
 }

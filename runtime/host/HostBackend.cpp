@@ -52,8 +52,8 @@ public:
   Status copyIn(uint64_t destination, const void *source, uint64_t bytes) override;
   Status copyOut(void *destination, uint64_t source, uint64_t bytes) override;
 
-  Result<std::unique_ptr<KernelImpl>> loadKernel(std::string_view code,
-                                                 const KernelManifest &manifest) override;
+  Result<std::vector<std::unique_ptr<KernelImpl>>>
+  loadKernels(std::string_view code, const std::vector<KernelManifest> &manifests) override;
   Result<KernelResources> resources(KernelImpl &kernel) override;
   Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) override;
   Status synchronize() override { return expectNoCapture("synchronize"); }
@@ -118,8 +118,8 @@ Status HostBackend::copyOut(void *destination, uint64_t source, uint64_t bytes) 
   return {};
 }
 
-Result<std::unique_ptr<KernelImpl>> HostBackend::loadKernel(std::string_view,
-                                                            const KernelManifest &) {
+Result<std::vector<std::unique_ptr<KernelImpl>>>
+HostBackend::loadKernels(std::string_view, const std::vector<KernelManifest> &) {
   return {StatusCode::Unsupported,
           "the host device runs JIT-compiled kernels: use replayssm::jitSource"};
 }

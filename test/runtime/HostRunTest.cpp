@@ -320,7 +320,7 @@ TEST_F(HostTest, GraphsReplayTheRecordedLaunches) {
 }
 
 TEST_F(HostTest, CodeTextIsRefused) {
-  auto loaded = backend->loadKernel("text", {});
+  auto loaded = backend->loadKernels("text", {{}});
   EXPECT_EQ(loaded.status().code(), StatusCode::Unsupported);
   EXPECT_EQ(loaded.status().message(),
             "the host device runs JIT-compiled kernels: use replayssm::jitSource");
