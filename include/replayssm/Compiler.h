@@ -5,6 +5,8 @@
 #include "replayssm/Manifest.h"
 #include "replayssm/Status.h"
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,11 @@ namespace replayssm {
 /// What `compile` returns in CompiledModule::code.
 enum class Emit { MLIR, LLVM, PTX, Cubin };
 
+/// How the kernels of calls with a cache were made. Threads may share one.
+struct CacheCounts {
+  std::atomic<uint64_t> found = 0, compiled = 0;
+};
+
 struct CompileOptions {
   std::string target = "sm_90a"; ///< sm_90, sm_90a, sm_100a or sm_100f.
   Emit emit = Emit::PTX;
@@ -22,6 +29,18 @@ struct CompileOptions {
   /// Overrides fields of #replay.tiling, for example "bv=64,warps=8,copy=bulk".
   std::string tiling;
   bool verifyEach = false; ///< Run the verifier after every pass.
+  /// A folder of results: what a call would emit is looked up there and stored. Empty = none.
+  /// For Emit::PTX and Emit::Cubin, so also for jitSource and jitSpec on a GPU; the others and
+  /// the host device ignore it. A result is found by the same build of this library and of LLVM
+  /// (by their GNU build ids; Unsupported without), and for a cubin by the same ptxas, with the
+  /// same emit, target, tiling, verifyEach, file name and source; its bytes are those of the
+  /// compilation. The folder is made if it is missing (InvalidArgument if it cannot be) and may
+  /// be shared by threads and processes; damaged files count as absent and are replaced, errors
+  /// are not stored. A folder that cannot be written is only read. Nothing is ever removed:
+  /// files may be deleted at any time.
+  std::string cacheDir;
+  /// Counts kernels that came from cacheDir and that were compiled for it; not owned.
+  CacheCounts *cacheCounts = nullptr;
 };
 
 struct CompiledModule {

@@ -13,7 +13,7 @@
 using namespace llvm;
 using namespace replayssm;
 
-static std::string findAssembler() {
+static Result<std::string> findAssembler() {
   SmallVector<std::string> toolkits{"/usr/local/cuda"};
   if (const char *home = std::getenv("CUDA_HOME"))
     toolkits.insert(toolkits.begin(), home);
@@ -23,33 +23,52 @@ static std::string findAssembler() {
   if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
     return *found;
   SmallVector<StringRef> paths(folders.begin(), folders.end());
-  ErrorOr<std::string> found = sys::findProgramByName("ptxas", paths);
-  return found ? *found : "";
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas", paths))
+    return *found;
+  return {StatusCode::Unavailable,
+          "emission of a cubin needs ptxas in PATH, $CUDA_HOME/bin or /usr/local/cuda/bin"};
 }
 
-/// What the assembler says.
-static std::string complaints(StringRef path) {
-  auto log = MemoryBuffer::getFile(path);
-  if (!log)
-    return "";
-  return (*log)->getBuffer().trim().str();
+/// Runs the assembler: what it says, which is why it failed where it did.
+static Result<std::string> runAssembler(const std::string &assembler, ArrayRef<StringRef> options) {
+  SmallString<128> log;
+  if (std::error_code error = sys::fs::createTemporaryFile("replayssm", "log", log))
+    return {StatusCode::Exhausted, "no temporary file for ptxas: " + error.message()};
+  scope_exit cleanup([&] { sys::fs::remove(log); });
+  SmallVector<StringRef> args{assembler};
+  args.append(options.begin(), options.end());
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log), StringRef(log)};
+  std::string error;
+  int code = sys::ExecuteAndWait(assembler, args, std::nullopt, redirects, /*SecondsToWait=*/300,
+                                 /*MemoryLimit=*/0, &error);
+  auto text = MemoryBuffer::getFile(log);
+  std::string said = text ? (*text)->getBuffer().trim().str() : "";
+  if (code != 0)
+    return {StatusCode::Internal,
+            "ptxas failed with code " + std::to_string(code) + ": " + (error.empty() ? said : error)};
+  return said;
+}
+
+Result<std::string> codegen::assemblerVersion() {
+  Result<std::string> assembler = findAssembler();
+  if (!assembler)
+    return assembler;
+  return runAssembler(*assembler, {"--version"});
 }
 
 Result<std::string> codegen::assembleCubin(std::string_view ptx, std::string_view target) {
   if (Result<const TargetFacts *> facts = lookupTarget(target); !facts)
     return facts.status();
-  std::string assembler = findAssembler();
-  if (assembler.empty())
-    return {StatusCode::Unavailable,
-            "emission of a cubin needs ptxas in PATH, $CUDA_HOME/bin or /usr/local/cuda/bin"};
+  Result<std::string> assembler = findAssembler();
+  if (!assembler)
+    return assembler;
 
-  SmallString<128> input, output, log;
-  for (auto [path, suffix] : {std::pair{&input, "ptx"}, std::pair{&output, "cubin"},
-                              std::pair{&log, "log"}})
+  SmallString<128> input, output;
+  for (auto [path, suffix] : {std::pair{&input, "ptx"}, std::pair{&output, "cubin"}})
     if (std::error_code error = sys::fs::createTemporaryFile("replayssm", suffix, *path))
       return {StatusCode::Exhausted, "no temporary file for ptxas: " + error.message()};
   scope_exit cleanup([&] {
-    for (SmallString<128> *path : {&input, &output, &log})
+    for (SmallString<128> *path : {&input, &output})
       sys::fs::remove(*path);
   });
   {
@@ -63,14 +82,8 @@ Result<std::string> codegen::assembleCubin(std::string_view ptx, std::string_vie
     }
   }
   std::string arch = "-arch=" + std::string(target);
-  StringRef args[] = {assembler, "-O3", arch, "-o", output, input};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log), StringRef(log)};
-  std::string error;
-  int code = sys::ExecuteAndWait(assembler, args, std::nullopt, redirects, /*SecondsToWait=*/300,
-                                 /*MemoryLimit=*/0, &error);
-  if (code != 0)
-    return {StatusCode::Internal, "ptxas failed with code " + std::to_string(code) + ": " +
-                                      (error.empty() ? complaints(log) : error)};
+  if (Result<std::string> ran = runAssembler(*assembler, {"-O3", arch, "-o", output, input}); !ran)
+    return ran;
   auto cubin = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!cubin || (*cubin)->getBufferSize() == 0)
     return {StatusCode::Internal, "ptxas wrote no cubin"};

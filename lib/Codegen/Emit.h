@@ -36,6 +36,8 @@ Result<DeviceModule> optimizeDevice(mlir::ModuleOp module, std::string_view targ
 Result<std::string> emitPTX(DeviceModule device, std::string_view target);
 /// Runs ptxas (PATH, $CUDA_HOME/bin, /usr/local/cuda/bin); Unavailable without it.
 Result<std::string> assembleCubin(std::string_view ptx, std::string_view target);
+/// What that ptxas says of itself.
+Result<std::string> assemblerVersion();
 
 /// Rewrites optimizeDevice's result for the host: markers become calls of
 /// runtime/host/HostABI.h, and each kernel gets an rssm_host_entry named

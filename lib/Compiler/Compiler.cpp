@@ -2,6 +2,7 @@
 #include "replayssm/Compiler.h"
 
 #include "lib/Codegen/Emit.h"
+#include "lib/Compiler/Cache.h"
 #include "lib/Compiler/Session.h"
 #include "lib/Import/Import.h"
 
@@ -25,15 +26,10 @@ Result<Stage> lastStage(const CompileOptions &options) {
                                                  " but got '" + options.stopAfter + "'");
 }
 
-} // namespace
-
-Result<CompiledModule> replayssm::compileSource(std::string_view mlir, std::string_view fileName,
-                                                const CompileOptions &options) {
-  Result<Stage> last = lastStage(options);
-  if (!last)
-    return last.status();
+Result<CompiledModule> compile(std::string_view mlir, std::string_view fileName,
+                               const CompileOptions &options, Stage last) {
   std::unique_ptr<MLIRContext> context = makeContext();
-  auto module = lowerTo(*context, mlir, fileName, options, *last);
+  auto module = lowerTo(*context, mlir, fileName, options, last);
   if (!module)
     return module.status();
   if (options.emit != Emit::MLIR) {
@@ -55,6 +51,35 @@ Result<CompiledModule> replayssm::compileSource(std::string_view mlir, std::stri
   (*module)->print(os);
   os << "\n";
   return result;
+}
+
+/// What is found, or else compiled and stored.
+Result<CompiledModule> compileCached(std::string_view mlir, std::string_view fileName,
+                                     const CompileOptions &options, Stage last) {
+  Result<CacheEntry> entry = CacheEntry::open(mlir, fileName, options);
+  if (!entry)
+    return entry.status();
+  std::optional<CompiledModule> found = entry->load();
+  Result<CompiledModule> result = found ? std::move(*found) : compile(mlir, fileName, options, last);
+  if (!result)
+    return result;
+  if (!found)
+    entry->store(*result);
+  if (options.cacheCounts)
+    (found ? options.cacheCounts->found : options.cacheCounts->compiled) += result->kernels.size();
+  return result;
+}
+
+} // namespace
+
+Result<CompiledModule> replayssm::compileSource(std::string_view mlir, std::string_view fileName,
+                                                const CompileOptions &options) {
+  Result<Stage> last = lastStage(options);
+  if (!last)
+    return last.status();
+  bool isKept = options.emit == Emit::PTX || options.emit == Emit::Cubin;
+  return isKept && !options.cacheDir.empty() ? compileCached(mlir, fileName, options, *last)
+                                             : compile(mlir, fileName, options, *last);
 }
 
 Result<CompiledModule> replayssm::compileSpec(const KernelSpec &spec, const CompileOptions &options) {

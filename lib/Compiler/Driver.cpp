@@ -19,8 +19,8 @@ namespace {
 
 constexpr llvm::StringLiteral usage =
     "usage: replayssm-opt --emit=mlir|llvm|ptx|cubin [--target=<chip>] [--stop-after=<stage>]\n"
-    "           [--tiling=<field>=<value>,...] [--verify-each] [--manifest=<file>] [-o <file>]\n"
-    "           (<file.mlir> | - | --spec=<key>=<value>,...)\n";
+    "           [--tiling=<field>=<value>,...] [--verify-each] [--cache=<folder>] [--manifest=<file>]\n"
+    "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n";
 
 struct Command {
   CompileOptions options;
@@ -90,6 +90,8 @@ Result<Command> parseCommand(int argc, char **argv) {
       command.options.stopAfter = value.str();
     } else if (name == "-tiling") {
       command.options.tiling = value.str();
+    } else if (name == "-cache") {
+      command.options.cacheDir = value.str();
     } else if (name == "-spec") {
       command.spec = value.str();
     } else if (name == "-manifest") {
