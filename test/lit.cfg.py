@@ -29,6 +29,10 @@ for folder, names in [
 
 if os.path.exists(os.path.join(bin_folder, "replayssm-run")):
     config.available_features.add("replayssm-run")
+fake_cuda = os.path.join(config.build_root, "lib", "libreplayssm_fake_cuda.so")
+if os.path.exists(fake_cuda):
+    config.available_features.add("fake-cuda")
+    config.substitutions.append(("%fake_cuda", fake_cuda))
 if config.ptxas:
     config.available_features.add("ptxas")
     config.environment["PATH"] = os.pathsep.join(

@@ -45,6 +45,8 @@ def digest(args, spec, tiling, command):
                 "--seed=11", f"--steps={args.steps}", "--flush-rate=0.1", f"--json={path}"]
         if tiling:
             line.append(f"--tiling={tiling}")
+        if args.cache:
+            line.append(f"--cache={args.cache}")
         result = subprocess.run(line, capture_output=True, text=True)
         if result.returncode != 0:
             # A tiling may be illegal for a shape; that must be said, not guessed.
@@ -82,6 +84,7 @@ def main():
     parser.add_argument("--rows", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1, help="groups at a time")
+    parser.add_argument("--cache", metavar="DIR", help="compiled kernels are kept there (cuda)")
     args = parser.parse_args()
     groups = []
     for rule, H, HV, K, V, state in SHAPES:

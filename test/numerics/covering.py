@@ -8,6 +8,7 @@ so that a change of the factors shows.
 import argparse
 import itertools
 import random
+import re
 import subprocess
 import sys
 import time
@@ -147,20 +148,38 @@ def run_suite(doc, factors, seed, command, count, legal=None, extra=()):
     parser.add_argument("--device", default="host", choices=["host", "cuda"])
     parser.add_argument("--list", action="store_true", help="print the commands only")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th case")
+    parser.add_argument("--cache", metavar="DIR", help="compiled kernels are kept there (cuda)")
+    parser.add_argument("--compile-only", metavar="CHIP",
+                        help="only compile the array of --device into --cache, for this chip; needs no device")
     args = parser.parse_args()
+    if args.compile_only and not args.cache:
+        parser.error("--compile-only needs --cache")
     cases = covering_array(factors[args.device], seed, *([legal] if legal else [])) + list(extra)
     print(f"covering array: seed {seed}, {len(cases)} cases, device {args.device}", flush=True)
-    return run_all([command(args.run, args.device, case, i) for i, case in enumerate(cases)], args, count[args.device])
+    lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
+    if args.cache:
+        lines = [cached(line, args) for line in lines]
+    return run_all(lines, args, count[args.device])
+
+
+def cached(line, args):
+    """The check with the cache, or its kernels compiled into it."""
+    line = line + [f"--cache={args.cache}"]
+    if not args.compile_only:
+        return line
+    return [part for part in line if part != f"--device={args.device}"] + ["--compile-only", f"--target={args.compile_only}"]
 
 
 def run_all(lines, args, count):
     """Runs every check; the status of the script."""
-    if args.list:
-        print("\n".join(" ".join(line) for line in lines))
-        return 0
     if len(lines) != count:
         print(f"expected {count} cases but got {len(lines)}: update COUNT if the factors changed")
         return 1
+    lines = lines[::args.every]
+    if args.list:
+        print("\n".join(" ".join(line) for line in lines))
+        return 0
     from concurrent.futures import ThreadPoolExecutor
 
     def one(line):
@@ -168,7 +187,7 @@ def run_all(lines, args, count):
         result = subprocess.run(line, capture_output=True, text=True)
         return line, result, time.time() - start
 
-    failed, slowest = 0, []
+    failed, slowest, found, compiled = 0, [], 0, 0
     with ThreadPoolExecutor(args.jobs) as pool:
         for line, result, seconds in pool.map(one, lines):
             slowest.append((seconds, line))
@@ -176,8 +195,12 @@ def run_all(lines, args, count):
                 failed += 1
                 print("FAIL", " ".join(line[1:]))
                 print(result.stdout[-3000:], result.stderr[-3000:], flush=True)
+            for counts in re.findall(r"^cache: (\d+) kernels found, (\d+) compiled$", result.stdout, re.MULTILINE):
+                found, compiled = found + int(counts[0]), compiled + int(counts[1])
     for seconds, line in sorted(slowest, reverse=True)[:3]:
         print(f"slowest: {seconds:.1f} s  {line[2]} {line[4]}")
+    if found + compiled:
+        print(f"cache: {found} kernels found, {compiled} compiled")
     print(f"{len(lines) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

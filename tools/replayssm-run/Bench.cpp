@@ -14,7 +14,7 @@ using namespace replayssm::run;
 
 /// Bytes that are only read or written: between the fewest and the most as timed;
 /// beside bytes in place by their share of the fewest.
-Result<std::vector<double>> Bench::floors(Buffer &pool) const {
+Result<std::vector<double>> Bench::floors(Buffer &pool, const CompileOptions &compile) const {
   std::vector<Traffic> all;
   double fewest = 0, most = 0, mostInPlace = 0;
   for (const BenchMoment &moment : plan.moments) {
@@ -29,7 +29,7 @@ Result<std::vector<double>> Bench::floors(Buffer &pool) const {
   // A few bytes say nothing about the speed of a stream: with those of the states.
   double stateBytes = double(rows * spec.HV * spec.V * spec.K) * byteWidth(spec.state);
   auto stream = [&](double bytes, bool update) -> Result<double> {
-    return bytes > 0 ? timeStream(*device, pool, uint64_t(bytes), update) : Result<double>(0.0);
+    return bytes > 0 ? timeStream(*device, pool, uint64_t(bytes), update, compile) : Result<double>(0.0);
   };
   auto readFewest = stream(fewest, false), readMost = stream(most, false), inPlace = stream(mostInPlace, true);
   auto readStates = stream(stateBytes + fewest, false);
@@ -67,7 +67,7 @@ Timing Bench::timingOf(std::vector<double> times, const std::vector<double> &flo
   return timing;
 }
 
-Result<Timing> Bench::run(Kernel &kernel, Buffer &pool) {
+Result<Timing> Bench::run(Kernel &kernel, Buffer &pool, const CompileOptions &compile) {
   std::vector<double> times;
   for (size_t i = 0; i < plan.moments.size(); ++i) {
     auto args = launchArgs(kernel, i);
@@ -80,7 +80,7 @@ Result<Timing> Bench::run(Kernel &kernel, Buffer &pool) {
       return time.status();
     times.push_back(*time);
   }
-  auto floors = this->floors(pool);
+  auto floors = this->floors(pool, compile);
   if (!floors)
     return floors.status();
   return timingOf(std::move(times), *floors);

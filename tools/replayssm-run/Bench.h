@@ -24,8 +24,8 @@ struct Timing {
 class Bench {
 public:
   static Result<Bench> create(Device &device, const KernelSpec &spec, int64_t rows);
-  /// Times every moment; the streams run over `pool`.
-  Result<Timing> run(Kernel &kernel, Buffer &pool);
+  /// Times every moment; the streams run over `pool` and are compiled as `compile` says.
+  Result<Timing> run(Kernel &kernel, Buffer &pool, const CompileOptions &compile);
   /// Launches every moment once, on one set; no times.
   Result<Timing> dryRun(Kernel &kernel);
 
@@ -42,7 +42,7 @@ private:
   Status addMoments();
   Result<uint64_t> launchArg(const KernelArg &arg, int64_t set, size_t moment) const;
   Result<std::vector<std::vector<uint64_t>>> launchArgs(const Kernel &kernel, size_t moment) const;
-  Result<std::vector<double>> floors(Buffer &pool) const;
+  Result<std::vector<double>> floors(Buffer &pool, const CompileOptions &compile) const;
   Timing timingOf(std::vector<double> times, const std::vector<double> &floors) const;
 
   struct Data {

@@ -123,9 +123,7 @@ Status benchSpec(Device &device, const Options &options, const std::string &text
   auto spec = parseKernelSpec(text);
   if (!spec)
     return spec.status();
-  CompileOptions compile;
-  compile.tiling = options.tiling;
-  auto kernel = jitSpec(device, *spec, compile);
+  auto kernel = jitSpec(device, *spec, options.compileOptions(/*isTiled=*/true));
   if (!kernel)
     return kernel.status();
   auto resources = kernel->resources();
@@ -145,7 +143,7 @@ Status benchSpec(Device &device, const Options &options, const std::string &text
     auto bench = Bench::create(device, *spec, B);
     if (!bench)
       return bench.status();
-    auto timing = pool ? bench->run(*kernel, *pool) : bench->dryRun(*kernel);
+    auto timing = pool ? bench->run(*kernel, *pool, options.compileOptions(/*isTiled=*/false)) : bench->dryRun(*kernel);
     if (!timing)
       return timing.status();
     std::string table = pool ? tableLine(*timing, B == rows.front()) : bytesLine(*timing);

@@ -51,9 +51,7 @@ private:
 };
 
 Result<Kernel> Comparison::jit(const KernelSpec &of) {
-  CompileOptions compile;
-  compile.tiling = options.tiling;
-  return jitSpec(device, of, compile);
+  return jitSpec(device, of, options.compileOptions(/*isTiled=*/true));
 }
 
 Result<Case> Comparison::make(const KernelSpec &of) {

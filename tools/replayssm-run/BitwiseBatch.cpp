@@ -20,9 +20,8 @@ class Batches {
 public:
   Batches(Device &device, const KernelSpec &spec, const Options &options, int64_t rows, BitwiseReport &report,
           Kernel *given)
-      : device(device), spec(spec), options(options), rows(rows), report(report), given(given) {
-    compile.tiling = options.tiling;
-  }
+      : device(device), spec(spec), options(options), rows(rows), report(report), given(given),
+        compile(options.compileOptions(/*isTiled=*/true)) {}
   Status run();
 
 private:
@@ -186,7 +185,7 @@ Status Batches::decode() {
   auto kernel = jitNamed();
   if (!kernel)
     return kernel.status();
-  auto cursors = jitCursors(device, spec);
+  auto cursors = jitCursors(device, spec, options);
   if (!cursors)
     return cursors.status();
   for (int64_t step = 0, steps = options.steps ? options.steps : *cursors ? spec.L + 2 : 3; step < steps; ++step) {
@@ -229,7 +228,7 @@ Status Batches::windowSet() {
   auto kernel = jitNamed();
   if (!kernel)
     return kernel.status();
-  auto set = jitVerifySet(device, kernel.take(), named, compile);
+  auto set = jitVerifySet(device, kernel.take(), named, options);
   if (!set)
     return set.status();
   for (int64_t step = 0, steps = options.steps ? options.steps : 4; step < steps; ++step) {

@@ -75,8 +75,7 @@ int run::runBitwise(const Options &options) {
   auto device = openDevice(options);
   if (!device)
     return report(device.status());
-  CompileOptions compile;
-  compile.tiling = options.tiling;
+  CompileOptions compile = options.compileOptions(/*isTiled=*/true);
   auto named = findNamed(*device, options, compile);
   if (!named)
     return report(named.status());

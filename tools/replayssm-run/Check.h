@@ -46,6 +46,6 @@ std::string toText(const CheckReport &report);
 std::string toJson(const CheckReport &report);
 std::string quoted(const std::string &text); ///< As a JSON string.
 /// The cursor kernel that belongs to a replay kernel; none for others.
-Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec &spec);
+Result<std::optional<Kernel>> jitCursors(Device &device, const KernelSpec &spec, const Options &options);
 
 } // namespace replayssm::run

@@ -17,8 +17,11 @@ struct Options {
   std::string spec;      ///< --spec=...
   std::string file;      ///< or a .mlir file
   std::string kernel;    ///< which kernel of the file; empty = every one
-  std::string device = "auto";
+  std::string device; ///< auto (or empty), cuda or host
   std::string tiling;
+  std::string cacheDir;
+  bool compileOnly = false; ///< check: compiles for `target`, without a device
+  std::string target;
   std::string jsonPath;
   std::string markdownPath;
   std::string svgPath;
@@ -33,6 +36,10 @@ struct Options {
   double nullRate = 0.15;
   Gates gates = Gates::Mixed;
   HostOptions host;
+  std::shared_ptr<CacheCounts> cacheCounts = std::make_shared<CacheCounts>(); ///< Of every compilation.
+
+  /// How kernels are compiled: by the tiling of the command line those that it is about.
+  CompileOptions compileOptions(bool isTiled) const;
 };
 
 /// One kernel to run: its source, and the cursors that go with it.
@@ -43,6 +50,8 @@ struct Job {
 
 Result<Options> parseOptions(int argc, char **argv);
 Result<Device> openDevice(const Options &options);
+/// How many kernels came from the cache, as a line; empty where there is none.
+std::string cacheLine(const Options &options);
 /// Reads a whole file.
 Result<std::string> readFile(const std::string &path);
 Status writeFile(const std::string &path, const std::string &text);

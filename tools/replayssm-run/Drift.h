@@ -30,6 +30,7 @@ struct DriftOptions {
   uint64_t seed = 1;
   double flushRate = 0.02;
   bool noDecay = false; ///< alpha = 1 exactly; else a little below.
+  CompileOptions compile;
 };
 
 struct DriftReport {

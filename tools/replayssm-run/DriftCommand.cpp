@@ -81,6 +81,7 @@ Result<bool> runAll(const Options &options) {
       drift.cycles = options.cycles ? options.cycles : device->isHost() ? 50 : 1000;
       drift.seed = options.seed;
       drift.noDecay = noDecay;
+      drift.compile = options.compileOptions(/*isTiled=*/false);
       auto report = runDriftCase(*device, spec, drift);
       if (!report)
         return report.status();

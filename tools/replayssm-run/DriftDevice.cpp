@@ -39,7 +39,7 @@ Status DriftDevice::addRings() {
 Status DriftDevice::load(Phase phase) {
   KernelSpec one = spec;
   one.phase = phase;
-  auto kernel = jitSpec(*device, one);
+  auto kernel = jitSpec(*device, one, options.compile);
   if (!kernel)
     return kernel.status();
   kernels.push_back(kernel.take());

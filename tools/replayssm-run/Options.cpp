@@ -33,6 +33,9 @@ options
   --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
   --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild|alternating
   --tiling=<field=value,...>  overrides of the schedule
+  --cache=<folder>         kernels compiled for a GPU are kept there, and taken from there
+  --compile-only --target=<chip>  check: compiles into --cache all that the same check loads on
+                           such a GPU (sm_90a, sm_100a); needs no device
   --json=<file>  --markdown=<file>
 host device only
   --landing=issue|wait     when asynchronous copies land
@@ -43,6 +46,20 @@ host device only
 template <typename T> static bool parseNumber(std::string_view text, T &value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+static Status checkCompileOnly(const Options &options) {
+  auto invalid = [](std::string message) { return Status(StatusCode::InvalidArgument, std::move(message)); };
+  if (!options.compileOnly)
+    return options.target.empty() ? Status::ok() : invalid("--target: expected --compile-only with it: a device has its own");
+  if (options.command != "check")
+    return invalid("--compile-only: expected the command check but got '" + options.command + "'");
+  if (options.target.empty())
+    return invalid("--compile-only: expected --target=<chip>");
+  if (options.cacheDir.empty())
+    return invalid("--compile-only: expected --cache=<folder> for what it compiles");
+  return options.device.empty() ? Status::ok()
+                                : invalid("--compile-only: expected no --device but got '" + options.device + "'");
 }
 
 Result<Options> run::parseOptions(int argc, char **argv) {
@@ -116,6 +133,14 @@ Result<Options> run::parseOptions(int argc, char **argv) {
         return bad(arg, "mixed, strong, mild or alternating");
     } else if (key == "tiling")
       options.tiling = value;
+    else if (key == "cache") {
+      options.cacheDir = value;
+      if (value.empty())
+        return bad(arg, "a folder");
+    } else if (arg == "--compile-only")
+      options.compileOnly = true;
+    else if (key == "target")
+      options.target = value;
     else if (key == "json")
       options.jsonPath = value;
     else if (key == "markdown")
@@ -135,7 +160,25 @@ Result<Options> run::parseOptions(int argc, char **argv) {
     if (!ok)
       return bad(arg, "a number in range");
   }
+  RSSM_RETURN_IF_ERROR(checkCompileOnly(options));
   return options;
+}
+
+CompileOptions Options::compileOptions(bool isTiled) const {
+  CompileOptions compile;
+  if (!target.empty())
+    compile.target = target;
+  if (isTiled)
+    compile.tiling = tiling;
+  compile.cacheDir = cacheDir;
+  compile.cacheCounts = cacheCounts.get();
+  return compile;
+}
+
+std::string run::cacheLine(const Options &options) {
+  uint64_t found = options.cacheCounts->found, compiled = options.cacheCounts->compiled;
+  return found + compiled ? "cache: " + std::to_string(found) + " kernels found, " + std::to_string(compiled) + " compiled\n"
+                          : "";
 }
 
 Result<Device> run::openDevice(const Options &options) {

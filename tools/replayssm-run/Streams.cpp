@@ -98,7 +98,8 @@ std::string streamSource(int64_t blocksPerRow, int64_t unroll, bool update) {
 }
 } // namespace
 
-Result<double> run::timeStream(Device &device, Buffer &pool, uint64_t bytes, bool update) {
+Result<double> run::timeStream(Device &device, Buffer &pool, uint64_t bytes, bool update,
+                               const CompileOptions &compile) {
   auto sink = device.allocate(4096);
   if (!sink)
     return sink.status();
@@ -112,7 +113,7 @@ Result<double> run::timeStream(Device &device, Buffer &pool, uint64_t bytes, boo
     if (span > pool.bytes())
       return Status(StatusCode::InvalidArgument, "stream: pool of " + std::to_string(pool.bytes()) +
                                                      " bytes is smaller than " + std::to_string(span));
-    auto kernels = jitSource(device, streamSource(blocksPerRow, unroll, update), "stream.mlir");
+    auto kernels = jitSource(device, streamSource(blocksPerRow, unroll, update), "stream.mlir", compile);
     if (!kernels)
       return kernels.status();
     uint64_t places = std::max<uint64_t>(1, pool.bytes() / span);

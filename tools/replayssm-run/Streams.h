@@ -14,6 +14,7 @@ Result<double> timeLaunches(Device &device, int64_t launches,
 
 /// Microseconds of the fastest plain kernel that reads (`update` false), or
 /// reads and writes back in place, `bytes` bytes out of `pool`, rotating over it.
-Result<double> timeStream(Device &device, Buffer &pool, uint64_t bytes, bool update);
+Result<double> timeStream(Device &device, Buffer &pool, uint64_t bytes, bool update,
+                          const CompileOptions &compile);
 
 } // namespace replayssm::run

@@ -25,7 +25,7 @@ Result<CheckReport> checkVerify(Device &device, VerifyKernels &kernels, const Ke
 
 /// The kernels of the window set that `kernel` belongs to, verify or a fold.
 Result<VerifyKernels> jitVerifySet(Device &device, Kernel kernel, const KernelSpec &spec,
-                                   const CompileOptions &options);
+                                   const Options &options);
 
 /// Snapshots behind every token of a window, or the accepted ones run again.
 Result<CheckReport> checkRecurrent(Device &device, Kernel &kernel, const KernelSpec &spec,
