@@ -168,45 +168,6 @@ Status CudaBackend::copyOut(void *destination, uint64_t source, uint64_t bytes) 
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The driver's log names entries itself; what it is asked for is named here.
-static std::string namesOf(const std::vector<KernelManifest> &manifests) {
-  std::string names;
-  for (const KernelManifest &manifest : manifests)
-    names += (names.empty() ? "'" : ", '") + manifest.name + "'";
-  return names;
-}
-
-Result<Module> CudaBackend::loadModule(std::string_view code,
-                                       const std::vector<KernelManifest> &manifests) {
-  std::string image(code); // PTX ends with a null byte, code need not.
-  std::string log(16 * 1024, '\0');
-  int options[] = {CuJitErrorLogBuffer, CuJitErrorLogBufferSizeBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
-  CuModule loaded = nullptr;
-  CuResult result = driver.cuModuleLoadDataEx(&loaded, image.c_str(), 2, options, values);
-  if (result != CuSuccess)
-    return driver.error("cuModuleLoadDataEx of " + namesOf(manifests), result,
-                        std::string_view(log.c_str()));
-  return std::make_shared<ModuleHandle>(driver, loaded);
-}
-
-Result<std::vector<std::unique_ptr<KernelImpl>>>
-CudaBackend::loadKernels(std::string_view code, const std::vector<KernelManifest> &manifests) {
-  RSSM_RETURN_IF_ERROR(expectNoCapture("load of a kernel"));
-  Current current(driver, context);
-  RSSM_RETURN_IF_ERROR(current.status());
-  Result<Module> module = loadModule(code, manifests);
-  if (!module)
-    return module.status();
-  std::vector<std::unique_ptr<KernelImpl>> kernels;
-  for (const KernelManifest &manifest : manifests) {
-    auto kernel = std::make_unique<CudaKernel>(*this, manifest);
-    RSSM_RETURN_IF_ERROR(kernel->load(*module));
-    kernels.push_back(std::move(kernel));
-  }
-  return kernels;
-}
-
 Result<KernelResources> CudaBackend::resources(KernelImpl &kernel) {
   Current current(driver, context);
   RSSM_RETURN_IF_ERROR(current.status());

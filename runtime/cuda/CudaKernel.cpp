@@ -1,7 +1,8 @@
-//===- CudaKernel.cpp - Loading and launching one kernel ------------------===//
+//===- CudaKernel.cpp - Loading and launching kernels ---------------------===//
 #include "runtime/cuda/CudaBackend.h"
 
 using namespace replayssm;
+using namespace replayssm::rt;
 using namespace replayssm::rt::cuda;
 
 /// Above this a function has to ask for its dynamic shared memory.
@@ -119,4 +120,47 @@ Status CudaKernel::launch(const uint64_t *args, uint32_t rows, uint32_t layers) 
   if (result == CuSuccess)
     return Status::ok();
   return backend.driver.error("cuLaunchKernelEx of '" + manifest.name + "'", result);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels of one module
+//===----------------------------------------------------------------------===//
+
+/// The driver's log names entries itself; what it is asked for is named here.
+static std::string namesOf(const std::vector<KernelManifest> &manifests) {
+  std::string names;
+  for (const KernelManifest &manifest : manifests)
+    names += (names.empty() ? "'" : ", '") + manifest.name + "'";
+  return names;
+}
+
+Result<Module> CudaBackend::loadModule(std::string_view code,
+                                       const std::vector<KernelManifest> &manifests) {
+  std::string image(code); // PTX ends with a null byte, code need not.
+  std::string log(16 * 1024, '\0');
+  int options[] = {CuJitErrorLogBuffer, CuJitErrorLogBufferSizeBytes};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  CuModule loaded = nullptr;
+  CuResult result = driver.cuModuleLoadDataEx(&loaded, image.c_str(), 2, options, values);
+  if (result != CuSuccess)
+    return driver.error("cuModuleLoadDataEx of " + namesOf(manifests), result,
+                        std::string_view(log.c_str()));
+  return std::make_shared<ModuleHandle>(driver, loaded);
+}
+
+Result<std::vector<std::unique_ptr<KernelImpl>>>
+CudaBackend::loadKernels(std::string_view code, const std::vector<KernelManifest> &manifests) {
+  RSSM_RETURN_IF_ERROR(expectNoCapture("load of a kernel"));
+  Current current(driver, context);
+  RSSM_RETURN_IF_ERROR(current.status());
+  Result<Module> module = loadModule(code, manifests);
+  if (!module)
+    return module.status();
+  std::vector<std::unique_ptr<KernelImpl>> kernels;
+  for (const KernelManifest &manifest : manifests) {
+    auto kernel = std::make_unique<CudaKernel>(*this, manifest);
+    RSSM_RETURN_IF_ERROR(kernel->load(*module));
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
 }
