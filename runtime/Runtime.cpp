@@ -58,8 +58,14 @@ Result<std::vector<Kernel>> Device::loadKernels(std::string_view code,
                                                 const std::vector<KernelManifest> &manifests) {
   if (manifests.empty())
     return invalid("expected the manifest of at least one kernel but got none");
-  for (const KernelManifest &manifest : manifests)
-    RSSM_RETURN_IF_ERROR(rt::checkManifest(manifest));
+  for (size_t i = 0; i < manifests.size(); ++i) {
+    RSSM_RETURN_IF_ERROR(rt::checkManifest(manifests[i]));
+    // They would be one function of the driver, with one limit of shared memory.
+    for (size_t j = 0; j < i; ++j)
+      if (manifests[j].name == manifests[i].name)
+        return invalid("manifest of '" + manifests[i].name +
+                       "': expected distinct names of kernels but got this one twice");
+  }
   if (code.empty())
     return invalid("expected code for kernel '" + manifests.front().name + "' but got none");
   Result<std::vector<std::unique_ptr<rt::KernelImpl>>> impls = backend_->loadKernels(code, manifests);

@@ -62,8 +62,9 @@ public:
   /// Loads one kernel of a module: PTX text or the bytes of a cubin; the driver's log is in
   /// the Status. GPU only: the host device has no code but Jit.h's (Unsupported).
   Result<Kernel> loadKernel(std::string_view code, const KernelManifest &manifest);
-  /// Kernels of one module, in the order of `manifests`: the driver gets it once, and keeps it
-  /// until the last of them goes.
+  /// Kernels of one module, at least one and each once, in the order of `manifests`: the driver
+  /// gets it once, and keeps it until the last of them, and of the graphs that recorded one, goes.
+  /// Where one cannot be loaded none is.
   Result<std::vector<Kernel>> loadKernels(std::string_view code,
                                           const std::vector<KernelManifest> &manifests);
   /// Waits for everything launched: the first call that sees all their faults.

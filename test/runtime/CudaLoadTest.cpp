@@ -65,6 +65,36 @@ TEST_F(CudaLoad, KernelsShareTheirModule) {
   EXPECT_EQ(fake->live["module"], 0);
 }
 
+/// A graph keeps the module of the one kernel that it recorded, without the kernels.
+TEST_F(CudaLoad, GraphOfASharedModule) {
+  Device device = open();
+  KernelManifest first = exampleManifest(), second = first;
+  second.name = "gdn_cursors";
+  std::optional<std::vector<Kernel>> kernels =
+      device.loadKernels(examplePtx(first) + examplePtx(second), {first, second}).take();
+  ASSERT_OK(device.beginCapture());
+  ASSERT_OK(kernels->back().launch(exampleArgs(), 1));
+  kernels.reset();
+  std::optional<Graph> graph = device.endCapture().take();
+  EXPECT_EQ(fake->live["module"], 1);
+  ASSERT_OK(graph->replay());
+  graph.reset();
+  EXPECT_EQ(fake->live["module"], 0);
+}
+
+/// The driver has one function of a name in a module: the second would take the
+/// first one's shared memory away.
+TEST_F(CudaLoad, KernelNamedTwice) {
+  Device device = open();
+  KernelManifest large = exampleManifest(), small = large;
+  large.sharedBytes = 100 * 1024;
+  small.sharedBytes = 50 * 1024;
+  EXPECT_STATUS(device.loadKernels(examplePtx(large), {large, small}).status(),
+                "invalid argument: manifest of 'gdn_replay': expected distinct names of kernels but "
+                "got this one twice");
+  EXPECT_EQ(fake->counts["cuModuleLoadDataEx"], 0);
+}
+
 TEST_F(CudaLoad, OneKernelOfManyFails) {
   Device device = open();
   KernelManifest first = exampleManifest(), second = first;
