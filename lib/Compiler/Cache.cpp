@@ -103,6 +103,9 @@ Result<CacheEntry> CacheEntry::open(std::string_view source, std::string_view fi
 }
 
 std::optional<CompiledModule> CacheEntry::load() const {
+  // To open a pipe is to wait for its writer, and devices may have no end.
+  if (!sys::fs::is_regular_file(path))
+    return std::nullopt;
   // Volatile: read, not mapped, so that nothing that happens to the file matters.
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false,
                                       /*IsVolatile=*/true);

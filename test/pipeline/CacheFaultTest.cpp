@@ -1,6 +1,8 @@
 //===- CacheFaultTest.cpp - Damaged entries, folders that are none --------===//
 #include "CacheFixture.h"
 
+#include <csignal>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +54,74 @@ TEST_F(Cache, FolderInPlaceOfAnEntry) {
   EXPECT_EQ(files().size(), 1u);
 }
 
+/// A pipe without a writer is not waited for, a link to nowhere does not stay.
+TEST_F(Cache, NoFileInPlaceOfAnEntry) {
+  expect(0, 1);
+  fs::path entry = files().at(0);
+  auto isMended = [&] {
+    expect(0, 1);
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(entry)));
+    EXPECT_EQ(files().size(), 1u);
+    expect(1, 0);
+  };
+  fs::remove(entry);
+  ASSERT_EQ(mkfifo(entry.c_str(), 0666), 0);
+  isMended();
+  fs::remove(entry);
+  fs::create_symlink(root / "nowhere", entry);
+  isMended();
+  EXPECT_FALSE(fs::exists(root / "nowhere"));
+}
+
+TEST_F(Cache, LinkToAnEntry) {
+  expect(0, 1);
+  fs::path entry = files().at(0);
+  fs::rename(entry, root / "elsewhere");
+  fs::create_symlink(root / "elsewhere", entry);
+  expect(1, 0);
+}
+
+/// Files end after `bytes`; the limit that was.
+rlim_t limitFiles(rlim_t bytes) {
+  rlimit limit;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  std::swap(limit.rlim_cur, bytes);
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  return bytes;
+}
+
+TEST_F(Cache, NoSpace) {
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlim_t limit = limitFiles(64);
+  auto module = compile(options);
+  limitFiles(limit);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(module) << module.status().str();
+  EXPECT_TRUE(files().empty());
+  expect(0, 1);
+  expect(1, 0);
+}
+
+/// What it leaves is in nobody's way: not read, and no writer takes its name.
+TEST_F(Cache, WriterThatIsKilled) {
+  auto write = [&] {
+    rlimit noCore = {0, 0};
+    setrlimit(RLIMIT_CORE, &noCore);
+    limitFiles(64);
+    (void)compile(options);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(write(), testing::KilledBySignal(SIGXFSZ), "");
+  ASSERT_EQ(files().size(), 1u);
+  fs::path rest = files().at(0);
+  const std::string bytes = read(rest);
+  EXPECT_EQ(bytes.size(), 64u);
+  expect(0, 1);
+  EXPECT_EQ(files().size(), 2u);
+  EXPECT_EQ(read(rest), bytes);
+  expect(1, 0);
+}
+
 TEST_F(Cache, EmptiedFolder) {
   expect(0, 1);
   fs::remove_all(options.cacheDir);
@@ -69,6 +139,13 @@ TEST_F(Cache, NoFolder) {
                   "': Not a directory");
   }
   EXPECT_EQ(read(file), "text");
+  fs::path link = root / "link";
+  fs::create_symlink(root / "nowhere", link);
+  options.cacheDir = link;
+  EXPECT_EQ(compile(options).status().str(),
+            "invalid argument: expected a folder for the cache of compiled kernels but got '" + link.string() +
+                "': Not a directory");
+  EXPECT_FALSE(fs::exists(root / "nowhere"));
 }
 
 /// Permissions mean nothing to root, so that it is somebody else for a while.
