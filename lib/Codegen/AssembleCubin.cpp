@@ -29,17 +29,28 @@ static Result<std::string> findAssembler() {
           "emission of a cubin needs ptxas in PATH, $CUDA_HOME/bin or /usr/local/cuda/bin"};
 }
 
+static Status makeTemporary(StringRef suffix, SmallString<128> &path) {
+  std::error_code error = sys::fs::createTemporaryFile("replayssm", suffix, path);
+  if (!error)
+    return Status::ok();
+  path.clear(); // Nothing to remove.
+  SmallString<128> folder;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
+  return {StatusCode::Exhausted, "expected a folder for the temporary files of ptxas (TMPDIR) but got '" +
+                                     folder.str().str() + "': " + error.message()};
+}
+
 /// Runs the assembler: what it says, which is why it failed where it did.
 static Result<std::string> runAssembler(const std::string &assembler, ArrayRef<StringRef> options) {
   SmallString<128> log;
-  if (std::error_code error = sys::fs::createTemporaryFile("replayssm", "log", log))
-    return {StatusCode::Exhausted, "no temporary file for ptxas: " + error.message()};
+  RSSM_RETURN_IF_ERROR(makeTemporary("log", log));
   scope_exit cleanup([&] { sys::fs::remove(log); });
   SmallVector<StringRef> args{assembler};
   args.append(options.begin(), options.end());
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log), StringRef(log)};
   std::string error;
-  int code = sys::ExecuteAndWait(assembler, args, std::nullopt, redirects, /*SecondsToWait=*/300,
+  // Without a limit of time, which would be the process's alarm.
+  int code = sys::ExecuteAndWait(assembler, args, std::nullopt, redirects, /*SecondsToWait=*/0,
                                  /*MemoryLimit=*/0, &error);
   auto text = MemoryBuffer::getFile(log);
   std::string said = text ? (*text)->getBuffer().trim().str() : "";
@@ -53,7 +64,10 @@ Result<std::string> codegen::assemblerVersion() {
   Result<std::string> assembler = findAssembler();
   if (!assembler)
     return assembler;
-  return runAssembler(*assembler, {"--version"});
+  Result<std::string> version = runAssembler(*assembler, {"--version"});
+  if (version && version->empty())
+    return {StatusCode::Internal, "expected '" + *assembler + " --version' to say a version but it said nothing"};
+  return version;
 }
 
 Result<std::string> codegen::assembleCubin(std::string_view ptx, std::string_view target) {
@@ -64,22 +78,23 @@ Result<std::string> codegen::assembleCubin(std::string_view ptx, std::string_vie
     return assembler;
 
   SmallString<128> input, output;
-  for (auto [path, suffix] : {std::pair{&input, "ptx"}, std::pair{&output, "cubin"}})
-    if (std::error_code error = sys::fs::createTemporaryFile("replayssm", suffix, *path))
-      return {StatusCode::Exhausted, "no temporary file for ptxas: " + error.message()};
   scope_exit cleanup([&] {
     for (SmallString<128> *path : {&input, &output})
       sys::fs::remove(*path);
   });
+  RSSM_RETURN_IF_ERROR(makeTemporary("ptx", input));
+  RSSM_RETURN_IF_ERROR(makeTemporary("cubin", output));
   {
     std::error_code error;
     raw_fd_ostream os(input, error);
     os << StringRef(ptx.data(), ptx.size());
     os.close();
-    if (error || os.has_error()) {
-      os.clear_error();
-      return {StatusCode::Exhausted, "the input of ptxas cannot be written"};
-    }
+    if (!error)
+      error = os.error();
+    os.clear_error();
+    if (error)
+      return {StatusCode::Exhausted,
+              "cannot write the input of ptxas '" + input.str().str() + "' (TMPDIR): " + error.message()};
   }
   std::string arch = "-arch=" + std::string(target);
   if (Result<std::string> ran = runAssembler(*assembler, {"-O3", arch, "-o", output, input}); !ran)

@@ -1,8 +1,6 @@
 //===- CacheFaultTest.cpp - Damaged entries, folders that are none --------===//
 #include "CacheFixture.h"
 
-#include <csignal>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,21 +79,8 @@ TEST_F(Cache, LinkToAnEntry) {
   expect(1, 0);
 }
 
-/// Files end after `bytes`; the limit that was.
-rlim_t limitFiles(rlim_t bytes) {
-  rlimit limit;
-  getrlimit(RLIMIT_FSIZE, &limit);
-  std::swap(limit.rlim_cur, bytes);
-  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  return bytes;
-}
-
 TEST_F(Cache, NoSpace) {
-  auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlim_t limit = limitFiles(64);
-  auto module = compile(options);
-  limitFiles(limit);
-  std::signal(SIGXFSZ, handler);
+  auto module = compileOnFullDisk();
   ASSERT_TRUE(module) << module.status().str();
   EXPECT_TRUE(files().empty());
   expect(0, 1);

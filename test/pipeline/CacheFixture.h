@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/resource.h>
 
 namespace fs = std::filesystem;
 
@@ -44,6 +46,23 @@ protected:
     EXPECT_EQ(module->kernels, expected->kernels);
     EXPECT_EQ(counts.found, found);
     EXPECT_EQ(counts.compiled, compiled);
+  }
+  /// Files end after `bytes`; the limit that was.
+  static rlim_t limitFiles(rlim_t bytes) {
+    rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    std::swap(limit.rlim_cur, bytes);
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return bytes;
+  }
+  /// Compiles where no file holds more than a few bytes.
+  replayssm::Result<replayssm::CompiledModule> compileOnFullDisk() {
+    auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlim_t limit = limitFiles(64);
+    auto module = compile(options);
+    limitFiles(limit);
+    std::signal(SIGXFSZ, handler);
+    return module;
   }
   std::vector<fs::path> files() const {
     std::vector<fs::path> paths;
