@@ -71,6 +71,17 @@ TEST_F(Cache, NoFileInPlaceOfAnEntry) {
   EXPECT_FALSE(fs::exists(root / "nowhere"));
 }
 
+/// Whoever reads the old file goes on reading it: entries are replaced, not written to.
+TEST_F(Cache, OpenedEntry) {
+  expect(0, 1);
+  fs::path entry = files().at(0);
+  write(entry, "damaged");
+  fs::create_hard_link(entry, root / "opened");
+  expect(0, 1);
+  EXPECT_EQ(read(root / "opened"), "damaged");
+  expect(1, 0);
+}
+
 TEST_F(Cache, LinkToAnEntry) {
   expect(0, 1);
   fs::path entry = files().at(0);
