@@ -107,6 +107,9 @@ TEST_F(CudaLoad, OneKernelOfManyFails) {
   EXPECT_STATUS(device.loadKernels("bad", {first, second}).status(),
                 "invalid argument: cuModuleLoadDataEx of 'gdn_replay', 'gdn_cursors': "
                 "CUDA_ERROR_INVALID_PTX: text of 218");
+  second.threads = 0;
+  EXPECT_STATUS(device.loadKernels("bad", {first, second}).status(),
+                "invalid argument: manifest of 'gdn_cursors': expected 1 to 1024 threads but got 0");
   EXPECT_STATUS(device.loadKernels("bad", {}).status(),
                 "invalid argument: expected the manifest of at least one kernel but got none");
 }
