@@ -106,6 +106,8 @@ Result<Command> parseCommand(int argc, char **argv) {
     return invalid("expected a file, - for standard input, or --spec");
   if (!command.manifest.empty() && command.options.emit == Emit::MLIR)
     return invalid("--manifest needs --emit=llvm, ptx or cubin: MLIR carries its manifests as attributes");
+  if (!command.options.cacheDir.empty() && command.options.emit != Emit::PTX && command.options.emit != Emit::Cubin)
+    return invalid("--cache needs --emit=ptx or cubin: nothing else is kept");
   if (command.manifest == command.output)
     return invalid("expected different files for -o and --manifest but got '" + command.output + "' twice");
   return command;
