@@ -8,6 +8,7 @@
 // are held to the same rule, by buffer.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Layout.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -27,11 +28,13 @@ struct Access {
   int64_t begin, end; // bytes
   bool write;
   Value global = {}; // the buffer; shared memory when null
+  Type columns = {}; // of whole rows: what says which thread has which columns
 
   bool async() const { return isa<CopyOp>(op); }
   bool meets(const Access &other) const {
+    bool sameThreads = columns && columns == other.columns && begin == other.begin && end == other.end;
     return global == other.global && (write || other.write) && begin < other.end &&
-           other.begin < end;
+           other.begin < end && !sameThreads;
   }
 };
 
@@ -69,6 +72,29 @@ static std::optional<Access> scalarAccess(Operation *op) {
   return Access{op, 0, 1, store != nullptr, buffer};
 }
 
+/// Where that is plain to see.
+static bool isMultipleOf(Value offset, int64_t unit) {
+  APInt number;
+  if (matchPattern(offset, m_ConstantInt(&number)))
+    return number.getSExtValue() % unit == 0;
+  if (auto sum = offset.getDefiningOp<arith::AddIOp>())
+    return isMultipleOf(sum.getLhs(), unit) && isMultipleOf(sum.getRhs(), unit);
+  auto product = offset.getDefiningOp<arith::MulIOp>();
+  return product && (isMultipleOf(product.getLhs(), unit) || isMultipleOf(product.getRhs(), unit));
+}
+
+/// A vector as wide as the buffer, at the start of any row of it, each element in one
+/// thread: whoever stored an element is the one that loads it.
+static Type ownColumns(Operation *op, RankedTensorType tile, Value offset, ArrayRef<int64_t> strides, SmemType memory) {
+  auto func = op->getParentOfType<gpu::GPUFuncOp>();
+  std::optional<ArrayRef<int32_t>> size = func.getKnownBlockSize();
+  std::optional<Layout> layout = Layout::of(tile);
+  if (!size || !layout || tile.getDimSize(0) != 1 || tile.getDimSize(1) != memory.getCols() || strides[1] != 1)
+    return {};
+  bool replicas = layout->freeLaneMask() || !layout->replicaDigits(Owner::Warp, size->front() / 32).empty();
+  return replicas || !isMultipleOf(offset, memory.getCols()) ? Type() : Type(tile);
+}
+
 /// The bytes from the first to the last element where the offset is constant,
 /// the whole buffer otherwise. None for ops that threads do not share.
 static FailureOr<std::optional<Access>> accessOf(Operation *op) {
@@ -95,6 +121,8 @@ static FailureOr<std::optional<Access>> accessOf(Operation *op) {
   int64_t base = *alloc.getOffset();
   Access access{op, base, base + type.getBytes(), !isa<LoadOp>(op)};
   APInt first;
+  if (tile && (access.columns = ownColumns(op, tile, offset, strides, type)))
+    return std::optional(access); // of the whole buffer
   if (tile && matchPattern(offset, m_ConstantInt(&first))) {
     int64_t elementBytes = type.getBytes() / (type.getRows() * type.getCols());
     int64_t last = first.getSExtValue() + (tile.getDimSize(0) - 1) * strides[0] +
@@ -103,6 +131,26 @@ static FailureOr<std::optional<Access>> accessOf(Operation *op) {
     access.end = base + (last + 1) * elementBytes;
   }
   return std::optional(access);
+}
+
+/// Whether each iteration of the loop around `op` has bytes of its own: what one
+/// thread wrote there no other writes again.
+static bool advances(Operation *op) {
+  auto store = dyn_cast<StoreOp>(op);
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!store || !loop)
+    return false;
+  Value offset = store.getOffset();
+  if (auto sum = offset.getDefiningOp<arith::AddIOp>(); sum && matchPattern(sum.getRhs(), m_Constant()))
+    offset = sum.getLhs();
+  auto scaled = offset.getDefiningOp<arith::MulIOp>();
+  auto number = scaled ? scaled.getLhs().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
+  APInt step;
+  if (!number || number.getIn() != loop.getInductionVar() || !matchPattern(scaled.getRhs(), m_ConstantInt(&step)))
+    return false;
+  RankedTensorType tile = store.getValue().getType();
+  ArrayRef<int64_t> strides = store.getStrides();
+  return step.getSExtValue() > (tile.getDimSize(0) - 1) * strides[0] + (tile.getDimSize(1) - 1) * strides[1];
 }
 
 static void unite(Pending &into, const Pending &from) {
@@ -127,7 +175,7 @@ void Inserter::barrier(Operation *before, Pending &pending) {
 LogicalResult Inserter::visitAccess(const Access &access, Pending &pending) {
   bool conflict = false;
   for (auto &[op, earlier] : pending) {
-    if (!access.meets(earlier))
+    if (!access.meets(earlier) || (op == access.op && advances(op)))
       continue;
     if (earlier.async()) {
       InFlightDiagnostic diag = access.op->emitOpError()

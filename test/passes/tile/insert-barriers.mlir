@@ -253,3 +253,74 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Iterations that store to rows of their own need no barrier among themselves.
+// CHECK-LABEL: gpu.func @own_rows
+// CHECK-NOT: tile.barrier
+// CHECK: scf.for
+// CHECK-NOT: tile.barrier
+// CHECK: }
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load
+// CHECK: scf.for
+// CHECK-NEXT: arith.index_cast
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+gpu.module @m {
+  gpu.func @own_rows(%x: tensor<1x8xf32>, %o: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %row = arith.constant 8 : i64
+    %half = arith.constant 4 : i64
+    %a = tile.alloc at 0 : !tile.smem<4, 8, f32>
+    %b = tile.alloc at 128 : !tile.smem<4, 8, f32>
+    scf.for %i = %c0 to %c4 step %c1 {
+      %n = arith.index_cast %i : index to i64
+      %at = arith.muli %n, %row : i64
+      tile.store %x, %a[%at] strides [8, 1] : tensor<1x8xf32>, !tile.smem<4, 8, f32>
+    }
+    %y = tile.load %a[%o] strides [8, 1] : !tile.smem<4, 8, f32> -> tensor<1x8xf32>
+    scf.for %i = %c0 to %c4 step %c1 {
+      %n = arith.index_cast %i : index to i64
+      %at = arith.muli %n, %half : i64
+      tile.store %x, %b[%at] strides [8, 1] : tensor<1x8xf32>, !tile.smem<4, 8, f32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Whole rows whose elements have one thread each: who stored one loads it. Not so
+// where another layout loads, or where other threads hold copies.
+!rows = !tile.smem<4, 64, f32>
+!own = tensor<1x64xf32, #tile.layout<[r1:1], [w2:1, l32:1]>>
+!other = tensor<1x64xf32, #tile.layout<[r1:1], [r2:1, l32:1]>>
+// CHECK-LABEL: gpu.func @own_columns
+// CHECK: tile.store
+// CHECK-NOT: tile.barrier
+// CHECK: tile.load
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load
+gpu.module @m {
+  gpu.func @own_columns(%x: !own, %y: !other, %n: i64) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %row = arith.constant 64 : i64
+    %c64 = arith.constant 64 : i64
+    %at = arith.muli %n, %row : i64
+    %a = tile.alloc at 0 : !rows
+    tile.store %x, %a[%at] strides [64, 1] : !own, !rows
+    %same = tile.load %a[%c64] strides [64, 1] : !rows -> !own
+    %moved = tile.load %a[%c64] strides [64, 1] : !rows -> !other
+    tile.store %y, %a[%at] strides [64, 1] : !other, !rows
+    %copies = tile.load %a[%c64] strides [64, 1] : !rows -> !other
+    gpu.return
+  }
+}
