@@ -115,10 +115,12 @@ def Replay_TilingAttr : Replay_Attr<"Tiling", "tiling"> {
   let description = [{
     `bv` value rows per block (divides V); `bc` ring rows per pass; `warps` per
     block; `copy` direct (state tile and ring keys go straight to registers) or
-    bulk (cp.async.bulk into shared memory); `unroll` of the fold loop.
+    bulk (cp.async.bulk into shared memory); `unroll` of the fold loop; `blocks`
+    that a multiprocessor is to hold at once, which limits their registers
+    (.minnctapersm; 1 = no limit).
   }];
   let parameters = (ins "int64_t":$bv, "int64_t":$bc, "int64_t":$warps,
-      EnumParameter<Replay_CopyEnum>:$copy, "int64_t":$unroll);
+      EnumParameter<Replay_CopyEnum>:$copy, "int64_t":$unroll, DefaultValuedParameter<"int64_t", "1">:$blocks);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -81,7 +81,7 @@ LogicalResult KredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t bv, int64_t bc, int64_t warps,
-                                 CopyKind copy, int64_t unroll) {
+                                 CopyKind copy, int64_t unroll, int64_t blocks) {
   if (bv < 1)
     return emitError() << "expected bv >= 1 but got " << bv;
   if (bc < 1 || bc > 64)
@@ -90,6 +90,8 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected warps in 1..16 but got " << warps;
   if (unroll < 1 || unroll > 16)
     return emitError() << "expected unroll in 1..16 but got " << unroll;
+  if (blocks < 1 || blocks > 32)
+    return emitError() << "expected blocks in 1..32 but got " << blocks;
   return success();
 }
 

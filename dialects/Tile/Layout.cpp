@@ -99,6 +99,14 @@ bool Layout::dimHas(unsigned dim, Owner owner) const {
   return llvm::any_of(dims[dim], [&](Factor f) { return f.owner == owner && f.size > 1; });
 }
 
+int64_t Layout::laneMask(unsigned dim) const {
+  int64_t mask = 0;
+  for (Factor f : dims[dim])
+    if (f.owner == Owner::Lane)
+      mask |= (f.size - 1) * f.stride;
+  return mask;
+}
+
 int64_t Layout::regCoord(unsigned dim, int64_t reg) const {
   int64_t coord = 0;
   for (Factor f : dims[dim])
@@ -108,10 +116,8 @@ int64_t Layout::regCoord(unsigned dim, int64_t reg) const {
 
 int64_t Layout::freeLaneMask() const {
   int64_t covered = 0;
-  for (const auto &dim : dims)
-    for (Factor f : dim)
-      if (f.owner == Owner::Lane)
-        covered |= (f.size - 1) * f.stride;
+  for (unsigned dim = 0; dim < dims.size(); ++dim)
+    covered |= laneMask(dim);
   return 31 & ~covered;
 }
 
@@ -192,6 +198,26 @@ static SmallVector<std::pair<Factor, int64_t>> threadParts(const Layout &layout,
     weight *= f.size;
   }
   return parts;
+}
+
+std::optional<SmallVector<ScatteredDigit, 2>>
+replayssm::tile::scatteredDigits(const Layout &from, unsigned dimFrom, const Layout &to, unsigned dimTo,
+                                 int64_t lanes) {
+  SmallVector<ScatteredDigit, 2> digits;
+  auto before = threadParts(from, dimFrom);
+  for (auto part : threadParts(to, dimTo)) {
+    auto [f, weight] = part;
+    if (auto *same = llvm::find(before, part); same != before.end()) {
+      before.erase(same);
+      continue;
+    }
+    if (f.owner != Owner::Lane || ((f.size - 1) * f.stride & ~lanes))
+      return std::nullopt;
+    digits.push_back({f.size, f.stride, weight});
+  }
+  if (!before.empty() || from.extent(dimFrom) != to.extent(dimTo))
+    return std::nullopt;
+  return digits;
 }
 
 std::optional<SmallVector<int64_t>> replayssm::tile::registerMap(const Layout &from, const Layout &to,

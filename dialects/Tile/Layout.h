@@ -37,6 +37,7 @@ struct Layout {
   int64_t covered(Owner owner) const;        ///< Product of this owner's sizes.
   int64_t warpsNeeded() const;               ///< Warps until every element has a thread.
   bool dimHas(unsigned dim, Owner owner) const;
+  int64_t laneMask(unsigned dim) const;      ///< Lane bits that spread this dimension.
   /// Coordinate along `dim` that comes from register `reg` alone.
   int64_t regCoord(unsigned dim, int64_t reg) const;
   /// Lane bits that no factor names: threads that differ only there hold copies.
@@ -55,6 +56,16 @@ struct Layout {
 
 /// Whether the dimensions are spread alike, register strides aside.
 bool sameDigits(const Layout &a, unsigned dimA, const Layout &b, unsigned dimB);
+/// A digit of a coordinate that lanes have in one layout and registers in another:
+/// `size` values, `weight` apart, by the lane bits from `stride` on.
+struct ScatteredDigit {
+  int64_t size, stride, weight;
+};
+/// What tells dimension `dimTo` of `to` from `dimFrom` of `from`, where only lanes
+/// of `lanes` (a mask) took the place of registers; none where more differs.
+std::optional<llvm::SmallVector<ScatteredDigit, 2>> scatteredDigits(const Layout &from, unsigned dimFrom,
+                                                                    const Layout &to, unsigned dimTo,
+                                                                    int64_t lanes);
 /// The register of `from` behind each register of `to`, -1 for padding (zero), or
 /// nothing where elements would change threads.
 std::optional<llvm::SmallVector<int64_t>> registerMap(const Layout &from, const Layout &to,

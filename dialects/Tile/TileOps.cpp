@@ -37,6 +37,17 @@ static LogicalResult verifySameDigits(Operation *op, StringRef what, Type typeA,
                            << typeB;
 }
 
+/// The sums of a dot stay where its operand has them, or lanes of the contraction share them.
+static LogicalResult verifySums(DotOp op, StringRef what, Type operand, unsigned dim, unsigned resultDim) {
+  unsigned c = op.getContract()[0];
+  Layout from = *Layout::of(operand), to = *Layout::of(op.getType());
+  if (scatteredDigits(from, dim, to, resultDim, from.laneMask(c)))
+    return success();
+  return op.emitOpError() << "expected " << what << " to be spread alike, or over lanes of the contracted dimension "
+                             "in place of registers, but got dimension "
+                          << dim << " of " << operand << " and dimension " << resultDim << " of " << op.getType();
+}
+
 /// What load and store share: an address form and the memory behind it.
 static LogicalResult verifyAccess(Operation *op, Type memory, Value offset,
                                   ArrayRef<int64_t> strides, bool hasRows, RankedTensorType tile) {
@@ -117,7 +128,12 @@ LogicalResult DotOp::verify() {
   if (a.getDimSize(c) != b.getDimSize(c))
     return emitOpError() << "expected equal contracted dimensions but got " << a.getDimSize(c)
                          << " and " << b.getDimSize(c);
-  if (result.getDimSize(0) != a.getDimSize(free) || result.getDimSize(1) != b.getDimSize(free))
+  if (getRows()) {
+    if (c != 1 || getAcc() || getLayout() || a.getDimSize(0) != b.getDimSize(0) || result.getDimSize(0) != a.getDimSize(0) ||
+        result.getDimSize(1) != 1)
+      return emitOpError() << "expected, row by row, contract [1, 1], equal rows and a result of " << a.getDimSize(0)
+                           << "x1 but got " << result;
+  } else if (result.getDimSize(0) != a.getDimSize(free) || result.getDimSize(1) != b.getDimSize(free))
     return emitOpError() << "expected a result of " << a.getDimSize(free) << "x"
                          << b.getDimSize(free) << " but got " << result;
   if (getAcc() && getAcc().getType() != result)
@@ -127,8 +143,8 @@ LogicalResult DotOp::verify() {
   if (failed(laidOut) || !*laidOut)
     return laidOut;
   if (failed(verifySameDigits(*this, "the contracted dimensions", a, c, b, c)) ||
-      failed(verifySameDigits(*this, "rows", a, free, result, 0)) ||
-      failed(verifySameDigits(*this, "columns", b, free, result, 1)))
+      failed(verifySums(*this, "rows", a, free, 0)) ||
+      failed(getRows() ? verifySums(*this, "rows", b, free, 0) : verifySums(*this, "columns", b, free, 1)))
     return failure();
   Layout layout = *Layout::of(b);
   if (layout.dimHas(c, Owner::Warp))

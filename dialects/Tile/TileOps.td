@@ -63,16 +63,20 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
   let summary = "Contraction of one dimension of a with one of b, by fma in ascending order, then across lanes";
   let description = [{
     `contract [1, 1]`: a[M, C], b[N, C] -> [M, N]; `contract [0, 0]`:
-    a[C, M], b[C, N] -> [M, N]. Each thread forms one fma chain over its
+    a[C, M], b[C, N] -> [M, N]. With `rows` each row of a meets the same row of b
+    alone: a[M, C], b[M, C] -> [M, 1]. Each thread forms one fma chain over its
     registers of C in ascending order (starting from `acc` when C is in
     registers alone; without acc the first term is a product); then lanes are
-    joined by a butterfly with ascending distances, which leaves the sum in all
-    of them.
+    joined by a butterfly with ascending distances. It leaves the sum in all of
+    them; or each of them keeps some of the sums, where the result's rows or
+    columns are spread over lanes of C in place of registers. The bits are the
+    same. `layout` is the anchor that replay-assign-layouts puts into the
+    result type.
   }];
   let arguments = (ins Tile_TensorF32:$a, Tile_TensorF32:$b, Optional<Tile_TensorF32>:$acc,
-      DenseI64ArrayAttr:$contract);
+      DenseI64ArrayAttr:$contract, UnitAttr:$rows, OptionalAttr<Tile_LayoutAttr>:$layout);
   let results = (outs Tile_TensorF32:$result);
-  let assemblyFormat = "$a `,` $b (`acc` `(` $acc^ `)`)? `contract` $contract attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$a `,` $b (`acc` `(` $acc^ `)`)? `contract` $contract (`rows` $rows^)? (`layout` $layout^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 def Tile_ScanOp : Tile_Op<"scan", [Pure]> {

@@ -231,7 +231,7 @@ Status Retarget::run(ArrayRef<KernelManifest> kernels) {
     }
     function.setCallingConv(CallingConv::C);
     if (!function.isDeclaration())
-      for (StringRef attribute : {"target-cpu", "target-features", "nvvm.reqntid", "nvvm.maxntid"})
+      for (StringRef attribute : {"target-cpu", "target-features", "nvvm.reqntid", "nvvm.maxntid", "nvvm.minctasm"})
         function.removeFnAttr(attribute);
   }
   for (const KernelManifest &manifest : kernels) {

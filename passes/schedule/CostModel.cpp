@@ -14,92 +14,23 @@ namespace {
 /// Everything that a measurement may change stands here.
 struct Constants {
   int64_t stateRegisters = 64;      // limit per thread
+  int64_t windowRegisters = 128;    // the same of a window, whose tokens are much to do for a thread
   int64_t baseRegisters = 36;       // addresses, scalars, temporaries
   int64_t pathRegisters = 6;        // of a token of a tree and a row, where gates run along K
-  int64_t fewTokens = 4;            // of a window: as many as ptxas handles one by one
+  int64_t foldRegisters = 32;       // of a window beside a fold
+  double spillRegisters = 30;       // that a window lacks when spills take as long as the rest
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
   double bulkNs = 150;              // extra latency of a copy through shared memory
   double orderedNs = 500;           // ring work behind the tile's own register loads
-  double aloneFactor = 1.06;        // nothing runs while a block that is alone waits at its barriers
+  double aloneFactor = 1.1;         // nothing runs while a block that is alone waits at its barriers
   double issuePerCycle = 4;         // warp instructions of a multiprocessor
   double instructionsPerWarp = 350; // scalars, gates, norms, addresses
+  double perRead = 25;              // of a loop over tokens: its results pass through shared memory
+  double perToken = 110;            // of a window: the same once more
   double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
 } constant;
 } // namespace
-
-
-KernelFacts KernelFacts::of(replay::KernelOp kernel) {
-  KernelFacts facts;
-  if (replay::ShapeAttr shape = kernel.getShapeAttr()) {
-    facts.H = shape.getH();
-    facts.HV = shape.getHV();
-    facts.K = shape.getK();
-    facts.V = shape.getV();
-  }
-  if (replay::KredAttr kred = kernel.getKredAttr()) {
-    facts.lanes = kred.getLanes();
-    facts.vec = kred.getVec();
-  }
-  auto useState = [&](Value state) {
-    Type dtype = cast<replay::StateType>(state.getType()).getDtype();
-    facts.stateBytes = dtype.getIntOrFloatBitWidth() / 8;
-  };
-  auto useRing = [&](Value records) {
-    replay::RingAttr ring = cast<replay::RecordsType>(records.getType()).getRing();
-    facts.ringLength = ring.getLength();
-    if (replay::FieldAttr g = ring.getField("g"); g && g.getDim() == replay::FieldDim::K)
-      facts.gateDim = facts.K;
-    // One copy takes records that lie from the first position on.
-    auto load = records.getDefiningOp<replay::LoadRingOp>();
-    facts.scattered |= load && (load.getBase() || load.getMask());
-  };
-  bool always = false, sometimes = false;
-  auto isInLoop = [](Operation *op) { return op->getParentOfType<scf::ForOp>() != nullptr; };
-  kernel.getBody().walk([&](Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op); loop && !loop.getInits().empty()) {
-      replay::RingAttr ring = kernel.getRingAttr();
-      facts.loopSteps = ring ? ring.getLength() : static_cast<int64_t>(kernel.getWindow().value_or(1));
-      facts.startsAtOnce |= loop->getParentOp() == kernel;
-    }
-    // What a loop does is counted apart.
-    if (isInLoop(op)) {
-      if (auto read = dyn_cast<replay::ReadOp>(op))
-        facts.loopReads += read.getXs().size();
-      if (auto decay = dyn_cast<replay::DecayOp>(op))
-        facts.loopGates |= decay.getG().getType().getDimSize(1) > 1;
-      facts.loopStores |= isa<replay::StoreStateOp>(op) && isa<scf::ForOp>(op->getParentOp());
-      return;
-    }
-    if (auto load = dyn_cast<replay::LoadStateOp>(op))
-      useState(load.getState());
-    if (auto read = dyn_cast<replay::ReadOp>(op)) {
-      facts.startsAtOnce = true;
-      facts.reads += read.getXs().size();
-      facts.tokens = cast<ShapedType>(read.getXs().front().getType()).getDimSize(0);
-    }
-    if (auto scores = dyn_cast<replay::ScoresOp>(op))
-      facts.paths |= scores.getParents() != nullptr;
-    if (auto read = dyn_cast<replay::RingReadOp>(op))
-      useRing(read.getRecords());
-    if (auto fold = dyn_cast<replay::ReplayOp>(op)) {
-      useRing(fold.getRecords());
-      facts.folds = true;
-    }
-    if (auto store = dyn_cast<replay::StoreStateOp>(op)) {
-      useState(store.getState());
-      (store->getParentOp() == kernel ? always : sometimes) = true;
-      facts.startsAtOnce |= store->getParentOp() == kernel;
-    }
-  });
-  // A branch that stores is that of the flush: once in a cycle of the ring. Without
-  // any reads it is all that the kernel does.
-  if (facts.reads == 0)
-    always |= sometimes;
-  if (always || sometimes)
-    facts.storeShare = always ? 1.0 : 1.0 / std::max<int64_t>(facts.ringLength, 1);
-  return facts;
-}
 
 int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
   return divideCeilSigned(bv, warps * (32 / facts.lanes));
@@ -115,8 +46,12 @@ static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
     bytes += tiling.bv * facts.K * facts.stateBytes + (bulkKeys ? length * facts.K * 4 : 0) + 256;
   if (alongK)
     bytes += (length + 1 + facts.tokens * (1 + facts.levels())) * facts.K * 4;
-  if (facts.tokens > 1)
-    bytes += facts.reads * facts.tokens * 4 * (facts.K + facts.tokens * (alongK ? facts.levels() : 1));
+  if (facts.tokens > 1) { // tokens and what is formed of them, scores, columns, results of loops
+    int64_t perRead = facts.K * (alongK ? 2 : 1) + facts.tokens * (alongK ? facts.levels() : 1) + 4;
+    if (facts.tokens > tiling.unroll)
+      perRead += tiling.bv * (length ? 2 : 1);
+    bytes += facts.reads * facts.tokens * 4 * perRead;
+  }
   if (facts.loopGates)
     bytes += facts.K * 4;
   if (facts.folds)
@@ -132,21 +67,29 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
   if (field == &Tiling::copy) // Of the state, or of keys.
     return facts.startsAtOnce || facts.ringLength > 0;
   if (field == &Tiling::unroll)
-    return facts.folds;
+    return facts.folds || facts.tokens > 1;
+  if (field == &Tiling::blocks) // What a window keeps in registers is up to ptxas.
+    return facts.tokens > 1;
   return true;
+}
+
+int64_t schedule::stateRegisters(const KernelFacts &facts) {
+  return facts.tokens > 1 ? constant.windowRegisters : constant.stateRegisters;
 }
 
 SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
   if (!facts.stateBytes)
     return {Tiling{.bv = facts.V}};
-  SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1};
+  SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1};
   for (int64_t bc : {16, 32, 64})
     if (bc / 2 < facts.ringLength)
       chunks.push_back(bc);
   if (isEffective(facts, &Tiling::copy))
     copies = {0, 1};
-  if (facts.folds)
+  if (isEffective(facts, &Tiling::unroll))
     unrolls = {1, 2, 4};
+  if (isEffective(facts, &Tiling::blocks))
+    blocks = {1, 2, 3, 4, 5, 6, 8};
   SmallVector<Tiling> legal;
   for (int64_t bv = 8; bv <= facts.V; bv += 8) {
     if (facts.V % bv != 0)
@@ -154,7 +97,7 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
     for (int64_t warps : {1, 2, 3, 4, 5, 6, 8}) {
       Tiling tiling{.bv = bv, .warps = warps};
       int64_t rows = tiling.rowsPerLane(facts), perWarp = rows * (32 / facts.lanes);
-      if (rows * facts.paddedK() / facts.lanes > constant.stateRegisters)
+      if (rows * facts.paddedK() / facts.lanes > stateRegisters(facts))
         continue;
       // No idle warp, and odd counts only where nothing is padded.
       bool fits = llvm::isPowerOf2_64(warps) ? (warps - 1) * perWarp < bv : warps * perWarp == bv;
@@ -163,13 +106,30 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
       for (int64_t bc : chunks)
         for (int64_t copy : copies)
           for (int64_t unroll : unrolls)
-            legal.push_back({bv, bc, warps, copy, unroll});
+            for (int64_t count : blocks)
+              legal.push_back({bv, bc, warps, copy, unroll, count});
     }
   }
   llvm::erase_if(legal, [&](const Tiling &tiling) {
-    return sharedBytes(facts, tiling) > int64_t(target.sharedBytesPerBlock);
+    int64_t shared = sharedBytes(facts, tiling);
+    return shared > int64_t(target.sharedBytesPerBlock) ||
+           (tiling.blocks > 1 &&
+            (tiling.blocks * (shared + target.reservedSharedBytes) > int64_t(target.sharedBytesPerMultiprocessor) ||
+             tiling.blocks * tiling.warps * 32 > int64_t(target.maxThreadsPerMultiprocessor)));
   });
   return legal;
+}
+
+/// Instructions that join the sums of so many rows over the lanes, which share them
+/// as long as they can.
+static int64_t joinCost(int64_t rows, int64_t lanes) {
+  int64_t cost = 0;
+  for (; lanes > 1; lanes /= 2) {
+    bool isShared = rows % 2 == 0;
+    cost += 2 * rows;
+    rows /= isShared ? 2 : 1;
+  }
+  return cost;
 }
 
 namespace {
@@ -217,28 +177,38 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   // (weights meet the keys where gates run along K).
   int64_t passes = divideCeilSigned(length, tiling.bc);
   int64_t keyRows = divideCeilSigned(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
-  int64_t ring = 0;
+  int64_t ring = 0, keys = 0;
   if (length) {
-    int64_t keys = keyRows * perLane * ((!bulkKeys && passes > 1 ? 2 : 1) + (alongK ? 1 : 0));
+    keys = keyRows * perLane * ((!bulkKeys && passes > 1 ? 2 : 1) + (alongK && facts.tokens == 1 ? 1 : 0));
     int64_t gates = alongK ? length * divideCeilSigned(facts.K, threads) : 0;
     ring = keys + gates + divideCeilSigned(length, 8) * rows;
   }
-  // A window has its operands one by one, and every token's outputs at once; from
-  // some number on ptxas keeps more loads in flight for them (measured).
   int64_t state = rows * perLane, tokens = facts.tokens;
-  int64_t perToken = tokens > constant.fewTokens ? 5 * rows * rows / 2 + 2 : 4 * rows + 2;
-  perToken += facts.paths ? (alongK ? constant.pathRegisters * rows : 2) : 0;
-  int64_t operands = facts.reads * perLane + (tokens > 1 ? tokens * perToken : 0);
-  int64_t folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
+  bool isLoop = tokens > tiling.unroll;
+  int64_t operands = facts.reads * perLane, folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
   int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
-  if (tokens > 1) // which come from shared memory when the ring is done with
-    reading = state + std::max(ring, operands);
+  if (tokens > 1) {
+    // Operands come from shared memory, and lanes share what runs along V; tokens that
+    // are not a loop are in flight together.
+    double perToken = 1 + (isLoop ? 0 : (rows + tokens / 2) / 4.0);
+    if (facts.paths)
+      perToken += alongK ? constant.pathRegisters * rows : isLoop ? 2 : 16;
+    int64_t pairs = perLane * (alongK ? 3 : 2); // in flight for scores of tokens
+    ring += (passes > 1 ? perLane : 0) - (bulkKeys && !alongK ? keys / 2 : 0);
+    reading = state + std::max(ring, pairs) + int64_t(tokens * perToken) +
+              (facts.folds ? constant.foldRegisters : 0) + (facts.loopSteps ? 3 * constant.foldRegisters / 2 : 0);
+  }
   LoopCosts loops = predictLoops(facts, tiling);
   costs.registers = constant.baseRegisters + std::max({reading, state + folding, loops.registers});
 
   costs.sharedBytes = sharedBytes(facts, tiling);
   int64_t shared = costs.sharedBytes;
-  int64_t rounded = divideCeilSigned(std::min<int64_t>(costs.registers, target.maxRegistersPerThread), 8) * 8;
+  int64_t allowed = target.maxRegistersPerThread, taken = costs.registers;
+  if (tokens > 1) { // ptxas takes what it may have, to keep more loads in flight
+    int64_t quarter = divideCeilSigned(tiling.warps * tiling.blocks, 4); // warps that share a scheduler and its registers
+    taken = allowed = std::min(allowed, int64_t(target.registersPerMultiprocessor) / 4 / (quarter * 32) / 8 * 8);
+  }
+  int64_t rounded = divideCeilSigned(std::min(taken, allowed), 8) * 8;
   costs.blocksPerProcessor = std::min<int64_t>(
       {int64_t(target.registersPerMultiprocessor) / (threads * rounded),
        int64_t(target.maxThreadsPerMultiprocessor) / threads,
@@ -255,15 +225,18 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double memoryNs = costs.blockBytes / (gbps / target.multiprocessors);
 
   double perThread = constant.instructionsPerWarp +
-                     facts.reads * tokens * (state + rows * 2 * std::log2(facts.lanes)) +
+                     facts.reads * tokens *
+                         (state + (tokens > 1 ? joinCost(rows, facts.lanes) : rows * 2 * std::log2(facts.lanes))) +
                      state / 4.0 * (1 + facts.storeShare) + (bulk ? state / 4.0 : 0) +
                      passes * keyRows * facts.reads * tokens * (perLane + 12.0) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
   if (tokens > 1) { // norms, scores, decays, the solve
     double pairs = tokens * tokens / 2.0, rowsOfKeys = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
     double instructions = perLane * (1.25 + rowsOfKeys) + 18;
-    perThread += facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
-                 pairs * facts.reads * (rows + 4) +
+    int64_t records = length ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
+    perThread += tokens * (constant.perToken + (isLoop ? facts.reads * constant.perRead : 0)) + facts.reads * tokens * records +
+                 facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
+                 pairs * facts.reads * (divideCeilSigned(rows, facts.lanes) + 4) +
                  12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
   }
   double foldPerThread = facts.folds ? length * (state + perLane / 4.0 + 6.0 / tiling.unroll) : 0;
@@ -273,14 +246,16 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
                      perThread * 2 / target.clockGHz + loops.latencyNs +
-                     (bulk ? constant.bulkNs : length && tokens == 1 ? constant.orderedNs : 0);
+                     (bulk ? constant.bulkNs : length && (tokens == 1 || isLoop) ? constant.orderedNs : 0);
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));
   // Spills cost more than anything else, the more the worse.
-  int64_t excess = costs.registers - int64_t(target.maxRegistersPerThread);
-  if (excess > 0 || costs.blocksPerProcessor == 0)
-    blockNs *= 2 + std::max<int64_t>(excess, 0) / 16.0;
+  int64_t excess = std::max<int64_t>(costs.registers - allowed, 0);
+  if (tokens > 1 && costs.blocksPerProcessor > 0)
+    blockNs *= 1 + std::pow(excess / constant.spillRegisters, 2);
+  else if (excess > 0 || costs.blocksPerProcessor == 0)
+    blockNs *= 2 + excess / 16.0;
   if (costs.blocksPerProcessor == 1)
     blockNs *= constant.aloneFactor;
   double blocks = double(referenceRows) * facts.HV * (facts.V / tiling.bv);

@@ -38,11 +38,11 @@ struct KernelFacts {
 
 /// The fields of #replay.tiling, as numbers (copy: the enum's value).
 struct Tiling {
-  int64_t bv = 1, bc = 8, warps = 1, copy = 0, unroll = 1;
+  int64_t bv = 1, bc = 8, warps = 1, copy = 0, unroll = 1, blocks = 1;
 
   static constexpr std::pair<const char *, int64_t Tiling::*> fields[] = {
       {"bv", &Tiling::bv}, {"bc", &Tiling::bc}, {"warps", &Tiling::warps},
-      {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}};
+      {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}, {"blocks", &Tiling::blocks}};
   bool operator==(const Tiling &) const = default;
   int64_t rowsPerLane(const KernelFacts &facts) const;
 };
@@ -61,6 +61,8 @@ inline constexpr double nearTie = 1.03; ///< Predictions are no better than that
 
 /// Whether a field changes the instructions of the kernel at all.
 bool isEffective(const KernelFacts &facts, int64_t Tiling::*field);
+/// Of a thread, at most, for its part of the state.
+int64_t stateRegisters(const KernelFacts &facts);
 /// Every legal tiling, in a fixed order; one for kernels without a state.
 llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target);
 Costs predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target);

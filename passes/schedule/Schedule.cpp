@@ -32,11 +32,11 @@ static std::string valueText(const Field &field, int64_t value) {
 
 static replay::TilingAttr toAttr(MLIRContext *context, const Tiling &t) {
   return replay::TilingAttr::get(context, t.bv, t.bc, t.warps,
-                                 static_cast<replay::CopyKind>(t.copy), t.unroll);
+                                 static_cast<replay::CopyKind>(t.copy), t.unroll, t.blocks);
 }
 static Tiling fromAttr(replay::TilingAttr attr) {
   return {attr.getBv(), attr.getBc(), attr.getWarps(), static_cast<int64_t>(attr.getCopy()),
-          attr.getUnroll()};
+          attr.getUnroll(), attr.getBlocks()};
 }
 
 /// The values of one field over all legal tilings, as a list for diagnostics.
@@ -60,7 +60,7 @@ static FailureOr<SmallVector<Forced>> parseForced(StringRef text, Location loc) 
     const Field *field = llvm::find_if(Tiling::fields, [&](const Field &f) { return name == f.first; });
     if (field == std::end(Tiling::fields))
       return emitError(loc) << "unknown tiling field '" << name
-                            << "'; expected one of bv, bc, warps, copy, unroll";
+                            << "'; expected one of bv, bc, warps, copy, unroll, blocks";
     int64_t number = 0;
     if (field->second == &Tiling::copy) {
       auto kind = replay::symbolizeCopyKind(value);
@@ -138,8 +138,8 @@ struct Schedule : replayssm::impl::ScheduleBase<Schedule> {
       return kernel.emitOpError() << "expected a 'kred'";
     SmallVector<Tiling> legal = legalTilings(facts, target);
     if (legal.empty())
-      return kernel.emitOpError() << "expected a shape that fits 64 state registers per thread but "
-                                     "got K = " << facts.K << " over " << facts.lanes << " lanes";
+      return kernel.emitOpError() << "expected a shape that fits " << stateRegisters(facts)
+                                  << " state registers per thread but got K = " << facts.K << " over " << facts.lanes << " lanes";
     // A tiling that the source gives is kept, not chosen again.
     SmallVector<Forced> wanted(forced);
     if (replay::TilingAttr given = kernel.getTilingAttr()) {

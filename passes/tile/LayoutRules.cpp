@@ -160,6 +160,15 @@ static FailureOr<OpLayouts> dot(DotOp op, const TileStates &states) {
   TileState a = givenA, b = givenB, result = freeState(op.getType().getShape());
   a.spread(c, *contracted);
   b.spread(c, *contracted);
+  if (op.getRows()) { // both as a: one thread has all that makes a term
+    result.layout = a.layout.without(1);
+    result.free[0] = a.free[0];
+    result.free[1] = false;
+    OpLayouts layouts;
+    layouts.operands = {a, a};
+    layouts.results = {result};
+    return layouts;
+  }
   // An accumulator is the largest tile: it decides where it can.
   auto outer = [&](TileState &operand, unsigned dim) {
     bool byAcc = acc && !acc->free[dim];
@@ -168,9 +177,21 @@ static FailureOr<OpLayouts> dot(DotOp op, const TileStates &states) {
     if (!result.free[dim])
       operand.spread(f, result.layout.dims[dim]);
   };
-  outer(a, 0);
-  outer(b, 1);
-  result.layout.renumberRegs();
+  // With an anchor operands keep what the sums can be scattered from.
+  auto anchored = [&](TileState &operand, unsigned dim) {
+    result.free[dim] = false;
+    if (operand.free[f] || !scatteredDigits(operand.layout, f, result.layout, dim, operand.layout.laneMask(c)))
+      operand.spread(f, result.layout.dims[dim]);
+  };
+  if (LayoutAttr anchor = op.getLayoutAttr()) {
+    result.layout = Layout(anchor).normalize();
+    anchored(a, 0);
+    anchored(b, 1);
+  } else {
+    outer(a, 0);
+    outer(b, 1);
+    result.layout.renumberRegs();
+  }
   if (acc && !acc->anyFree())
     result.layout = acc->layout;
   if (failed(verifyMade(op, a.layout, givenA.layout, givenB.layout)) ||

@@ -71,8 +71,17 @@ LogicalResult Lowering::run() {
   if (failed(lowerWhere(body, isLoad)))
     return failure();
   stageTokens();
-  if (failed(lowerWhere(body, isSpread)) ||
-      failed(lowerWhere(body, [](Operation &) { return true; })))
+  // What only depends on tokens of a window comes before the reads: its barriers are
+  // those of the reads.
+  auto isOfTokens = [&](Operation &op) {
+    bool repeats = isa<tile::BroadcastOp>(op) && isWindowed(op) && !columns.contains(op.getOperand(0));
+    return isColumnOp(op) || isFormedLater(op) || repeats;
+  };
+  auto isOfPairs = [&](Operation &op) { return isWindowed(op) && isa<replay::ScoresOp>(op); };
+  if (failed(lowerWhere(body, isSpread)) || failed(lowerWhere(body, isOfTokens)))
+    return failure();
+  formOperands(body);
+  if (failed(lowerWhere(body, isOfPairs)) || failed(lowerWhere(body, [](Operation &) { return true; })))
     return failure();
   b.setInsertionPointToEnd(entry);
   b.setLoc(kernel.getLoc());
@@ -157,6 +166,8 @@ struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
     func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
     func.setKnownBlockSizeAttr(
         b.getDenseI32ArrayAttr({static_cast<int32_t>(dims.warps * 32), 1, 1}));
+    if (int64_t blocks = kernel.getTilingAttr().getBlocks(); blocks > 1)
+      func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(blocks));
     func->setAttr("replay.manifest", signature->manifest(kernel, dims));
     return Lowering(kernel, *signature, func).run();
   }

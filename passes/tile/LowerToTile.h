@@ -36,6 +36,7 @@ struct Layouts {
   tile::Layout scalar() const;
   tile::Layout keyRow(int64_t rows) const;      ///< Vectors along K: q, k.
   tile::Layout valueRow(int64_t rows) const;    ///< Vectors along V: v, d, out.
+  tile::Layout spreadValues() const;            ///< The same of a window: lanes of a sum along K share them.
   tile::Layout state() const;
   tile::Layout keys(int64_t rows) const;        ///< Ring rows of one pass.
   tile::Layout keyScalars(int64_t rows) const;  ///< One number for each of them.
@@ -180,7 +181,15 @@ private:
   Value mul(Value a, Value b);
   Value fma(Value a, Value b, Value c);
   Value exp(Value tile);
-  Value dot(Value a, Value b, int64_t dim, Value acc = {});
+  Value dot(Value a, Value b, int64_t dim, Value acc = {}, std::optional<tile::Layout> layout = {});
+  Value dotRows(Value a, Value b);
+  /// Vectors along V of a window would fill the registers if lanes held them alike.
+  bool spreadsValues() const;
+  tile::Layout valueLayout() const;
+  std::optional<tile::Layout> anchorOf(const tile::Layout &layout) const {
+    return spreadsValues() ? std::optional(layout) : std::nullopt;
+  }
+  Value rnorm(replay::RnormOp op, Value x);
   mlir::LogicalResult lowerRnorm(replay::RnormOp op);
   mlir::LogicalResult lowerScores(replay::ScoresOp op);
 
@@ -189,17 +198,34 @@ private:
   void define(Value source, int64_t row, Value tile);
   Value form(mlir::Operation *op, int64_t row, int64_t col);
   bool isWindowed(mlir::Operation &op);
+  bool isFormedLater(mlir::Operation &op);
   mlir::LogicalResult lowerWindowed(mlir::Operation &op);
   mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
-  void stageTokens();
-  Value stageTile(Value source, Value tile);
-  Value staged(Value source);
-  mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
   void formDecays(Value gates);
   mlir::LogicalResult lowerWindowScores(replay::ScoresOp op);
   Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
   mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
   mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
+
+  // LowerToTileColumns.cpp: one number for each token.
+  bool isColumnOp(mlir::Operation &op);
+  mlir::LogicalResult lowerColumn(mlir::Operation &op);
+  Value publishColumn(Value source);
+  mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
+  void formDecaysFor(replay::CumulateOp op);
+
+  // LowerToTileReads.cpp: operands along K, and what they read.
+  void stageTokens();
+  Value stageTile(Value source, Value tile);
+  Value staged(Value source);
+  tile::Layout formedRow() const;
+  Value operandRows(Value x);
+  void formOperands(mlir::Block &block);
+  bool unrollsTokens() const { return dims.unroll >= dims.tokens; }
+  void forTokens(llvm::function_ref<void(Value)> body);
+  Value rowAt(Value smem, Value t);
+  void readTokens(mlir::ValueRange ys, llvm::function_ref<Value(size_t, Value)> of);
+  mlir::LogicalResult lowerReadOfTokens(replay::ReadOp op);
 
   // LowerToTileTree.cpp: tokens that name their parents.
   mlir::LogicalResult lowerParents(replay::LoadParentsOp op);
@@ -272,6 +298,8 @@ private:
   /// Windows: lowered rows; what is formed where it is used.
   llvm::DenseMap<std::pair<Value, int64_t>, Value> rows;
   llvm::DenseSet<Value> lazy;
+  llvm::DenseMap<Value, Value> columns; ///< Windows: one number for each token, as one tile.
+  llvm::DenseMap<Value, Value> read;    ///< What tokens read, a row along V each, in shared memory.
   llvm::MapVector<Value, Value> tokenTiles; ///< Tokens along K, spread over the block.
   llvm::DenseMap<Value, Value> scores;                     ///< In shared memory.
   llvm::DenseMap<Value, llvm::SmallVector<Value>> paths;   ///< Parents -> bits of each path.
@@ -290,6 +318,7 @@ private:
     llvm::DenseMap<std::pair<Value, Value>, llvm::SmallVector<Decays>> decays;
   } cache;
   int64_t loopDepth = 0; ///< Loops of the source around what is lowered.
+  bool formsOnce = false; ///< What is formed along K has each element in one thread.
 };
 
 } // namespace replayssm::lower

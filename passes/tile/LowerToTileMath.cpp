@@ -53,7 +53,7 @@ Value Lowering::fetch(Value tile) {
     return tile;
   // Of a window there are too many to keep.
   if (dims.tokens > 1 && loopDepth == 0)
-    return load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
+    return load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, formedRow());
   // Once per block: in a branch a load is cheaper than registers up to there.
   Value &known = fetched[{tile, b.getInsertionBlock()}];
   if (!known)
@@ -97,11 +97,21 @@ Value Lowering::exp(Value tile) {
   return known;
 }
 
-Value Lowering::dot(Value a, Value c, int64_t dim, Value acc) {
+Value Lowering::dot(Value a, Value c, int64_t dim, Value acc, std::optional<tile::Layout> layout) {
   SmallVector<int64_t> shape{shapeOf(a)[1 - dim], shapeOf(c)[1 - dim]};
-  return tile::DotOp::create(b, tileType(shape, b.getF32Type()), a, c, acc,
-                             b.getDenseI64ArrayAttr({dim, dim}));
+  return tile::DotOp::create(b, tileType(shape, b.getF32Type()), a, c, acc, b.getDenseI64ArrayAttr({dim, dim}),
+                             mlir::UnitAttr(), layout ? layout->toAttr(b.getContext()) : tile::LayoutAttr());
 }
+
+/// Each row of `a` with the same row of `c`.
+Value Lowering::dotRows(Value a, Value c) {
+  return tile::DotOp::create(b, tileType({shapeOf(a)[0], 1}, b.getF32Type()), a, c, Value(), b.getDenseI64ArrayAttr({1, 1}),
+                             b.getUnitAttr(), tile::LayoutAttr());
+}
+
+bool Lowering::spreadsValues() const { return dims.tokens > 1 && loopDepth == 0; }
+
+tile::Layout Lowering::valueLayout() const { return spreadsValues() ? layouts.spreadValues() : layouts.valueRow(1); }
 
 LogicalResult Lowering::lowerElementwise(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -155,12 +165,16 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
 // Norms, scores
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lowerRnorm(replay::RnormOp op) {
-  Value x = f32(tileOf(op.getX(), {1, dims.K}));
-  Value sum = add(dot(x, x, 1), splat({1, 1}, op.getEps().convertToDouble()));
-  Value r = math::RsqrtOp::create(b, sum);
+Value Lowering::rnorm(replay::RnormOp op, Value x) {
+  int64_t rows = shapeOf(x)[0];
+  Value squares = rows == 1 ? dot(x, x, 1) : dotRows(x, x);
+  Value r = math::RsqrtOp::create(b, add(squares, splat({rows, 1}, op.getEps().convertToDouble())));
   double scale = op.getScale().convertToDouble();
-  values[op.getR()] = scale == 1.0 ? r : mul(r, splat({1, 1}, scale));
+  return scale == 1.0 ? r : mul(r, splat({rows, 1}, scale));
+}
+
+LogicalResult Lowering::lowerRnorm(replay::RnormOp op) {
+  values[op.getR()] = rnorm(op, f32(tileOf(op.getX(), {1, dims.K})));
   return success();
 }
 

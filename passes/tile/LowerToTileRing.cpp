@@ -197,42 +197,44 @@ LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
     return op.emitOpError() << "expected the weights of the records that it reads";
   loadValues(ring);
   loadKeys(ring, 0);
-  struct Read {
-    Value x, y;
-    int64_t row;
+  // Those of a window are too many to keep in registers, and come one by one.
+  bool several = dims.tokens > 1;
+  SmallVector<Value> xs, scores;
+  for (Value x : op.getXs()) {
+    xs.push_back(several ? operandRows(x) : f32(broadcast(fetch(values.lookup(x)), {1, dims.K})));
+    scores.push_back(alloc(dims.tokens, length, b.getF32Type()));
+  }
+  auto each = [&](function_ref<void(Value)> body) { several ? forTokens(body) : body(i64(0)); };
+  auto ofToken = [&](Value t, int64_t size, int64_t plus = 0) {
+    if (!several)
+      return i64(plus);
+    Value at = arith::MulIOp::create(b, t, i64(size));
+    return plus ? Value(arith::AddIOp::create(b, at, i64(plus))) : at;
   };
-  SmallVector<Read> reads;
-  for (auto [x, y] : llvm::zip_equal(op.getXs(), op.getYs()))
-    for (int64_t t = 0, count = cast<ShapedType>(x.getType()).getDimSize(0); t < count; ++t)
-      reads.push_back({x, y, t});
-  auto operand = [&](const Read &read) {
-    return f32(broadcast(fetch(rowOf(read.x, read.row)), {1, dims.K}));
-  };
-  // Those of a window are too many to keep in registers.
-  SmallVector<Value> xs;
-  if (dims.tokens == 1)
-    llvm::append_range(xs, llvm::map_range(reads, operand));
 
   // Scores of every record, through shared memory from the rows' owners to all.
   std::optional<Value> guard = foldCondition(op.getRecords(), op->getBlock());
-  Value scores = alloc(reads.size(), length, b.getF32Type());
   for (int64_t pass = 0; pass * dims.bc < length; ++pass) {
     Value keys = weightedKeys(ring, pass);
-    for (auto [i, read] : llvm::enumerate(reads)) {
-      Value x = xs.empty() ? operand(read) : xs[i];
-      store(dot(keys, x, 1), scores, i64(i * length + pass * dims.bc), 1);
-    }
+    each([&](Value t) {
+      for (auto [x, smem] : llvm::zip_equal(xs, scores))
+        store(dot(keys, several ? rowAt(x, t) : x, 1), smem, ofToken(t, length, pass * dims.bc), 1);
+    });
     if (guard)
       stageKeys(ring, pass, keys, *guard);
   }
   if (guard)
     stageValues(ring, *guard);
-  for (auto [i, read] : llvm::enumerate(reads)) {
-    Value score = load(scores, i64(i * length), {length, 1}, b.getF32Type(), 1,
-                       layouts.ringScalars(length));
+  auto readAt = [&](size_t i, Value t) {
+    Value score = load(scores[i], ofToken(t, length), {length, 1}, b.getF32Type(), 1, layouts.ringScalars(length));
     if (gateDim(ring.format, dims) == 1)
       score = mul(ring.w, score);
-    define(read.y, read.row, dot(score, ring.d, 0));
-  }
+    return dot(score, ring.d, 0, {}, anchorOf(layouts.spreadValues()));
+  };
+  if (!several)
+    for (auto [i, y] : llvm::enumerate(op.getYs()))
+      values[y] = readAt(i, Value());
+  else
+    readTokens(op.getYs(), readAt);
   return success();
 }

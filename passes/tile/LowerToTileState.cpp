@@ -120,7 +120,8 @@ Value Lowering::materialise(Value state) {
   if (auto rank1 = dyn_cast<replay::Rank1Op>(def)) {
     auto decay = rank1.getState().getDefiningOp<replay::DecayOp>();
     Value base = materialise(decay ? decay.getState() : rank1.getState());
-    Value update = dot(tileOf(rank1.getD(), {1, dims.bv}), tileOf(rank1.getK(), {1, dims.K}), 0);
+    Value update = dot(tileOf(rank1.getD(), {1, dims.bv}), tileOf(rank1.getK(), {1, dims.K}), 0, {},
+                       anchorOf(layouts.state()));
     result = decay ? fma(fetch(exp(values.lookup(decay.getG()))), base, update) : add(base, update);
   } else if (auto decay = dyn_cast<replay::DecayOp>(def)) {
     result = mul(materialise(decay.getState()), fetch(exp(values.lookup(decay.getG()))));

@@ -32,6 +32,11 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
       values[op.getValue()] = tile;
     return success();
   }
+  if (count > 1 && width == 1 && loopDepth == 0) {
+    columns[op.getValue()] = load(arg(name), offset(name, tokenAt(op.getWindow(), 0), head, 1), {count, 1}, element, 0,
+                                  layouts.keyScalars(count), tokensFrom(op.getWindow(), 0), arg((name + "_stride").str()));
+    return success();
+  }
   for (int64_t t = 0; t < count; ++t) {
     Value token = tokenAt(op.getWindow(), t), there = tokensFrom(op.getWindow(), t), tile;
     if (name == "v") {
@@ -39,7 +44,7 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
       if (vOffset)
         inner = arith::AddIOp::create(b, inner, vOffset);
       tile = load(arg("mixed_qkv"), offset("mixed_qkv", token, head, dims.V, inner), {1, dims.bv},
-                  element, dims.V, layouts.valueRow(1), there);
+                  element, dims.V, valueLayout(), there);
     } else { // a, b
       tile = load(arg(name), offset(name, token, head, width), {1, width}, element, width,
                   width == 1 ? layouts.scalar() : layouts.spread(1), there);
@@ -82,7 +87,7 @@ void Lowering::storeZeros() {
     b.setLoc(op.getLoc());
     // Loads of no rows: zeros that come with the layout of the output.
     Value zero = load(arg("out"), i64(0), {1, dims.bv}, op.getIo(), dims.V,
-                      layouts.valueRow(1), index(0));
+                      valueLayout(), index(0));
     // Of all tokens of the row, however many the op writes at a time.
     SmallVector<Value, 2> window;
     for (auto ofRow : kernel.getBody().getOps<replay::WindowOp>())

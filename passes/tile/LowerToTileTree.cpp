@@ -70,6 +70,10 @@ void Lowering::stageGates(Value gates) {
   Value &smem = cache.pathGates[gates];
   if (smem)
     return;
+  if (columns.contains(gates)) {
+    smem = publishColumn(gates);
+    return;
+  }
   smem = alloc(dims.tokens, width, b.getF32Type());
   for (int64_t t = 0; t < dims.tokens; ++t)
     store(rowOf(gates, t), smem, i64(t * width), width);

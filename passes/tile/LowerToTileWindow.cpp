@@ -33,15 +33,19 @@ void Lowering::define(Value source, int64_t row, Value tile) {
 Value Lowering::rowOf(Value source, int64_t row, int64_t col) {
   if (Value known = rows.lookup({source, row}))
     return known;
+  if (Value smem = read.lookup(source))
+    return load(smem, i64(row * dims.bv), {1, dims.bv}, b.getF32Type(), dims.bv, layouts.spreadValues());
+  if (columns.contains(source))
+    return load(publishColumn(source), i64(row), {1, 1}, b.getF32Type(), 1, layouts.scalar());
   if (lazy.contains(source))
     return form(source.getDefiningOp(), row, col);
   return values.lookup(source);
 }
 
 Value Lowering::form(Operation *op, int64_t row, int64_t col) {
-  if (isa<replay::LoadTokenOp>(op))
-    return load(staged(op->getResult(0)), i64(row * dims.K), {1, dims.K}, b.getF32Type(), dims.K,
-                layouts.keyRow(1));
+  Value result = op->getResult(0), smem = cache.staged.lookup(result);
+  if (smem || isa<replay::LoadTokenOp>(op))
+    return load(smem ? smem : staged(result), i64(row * dims.K), {1, dims.K}, b.getF32Type(), dims.K, formedRow());
   if (auto pairs = dyn_cast<replay::ScoresOp>(op))
     return scoreAt(pairs, row, col);
   // Together a transposition: of a column of tokens into a row.
@@ -51,9 +55,9 @@ Value Lowering::form(Operation *op, int64_t row, int64_t col) {
     return rowOf(op->getOperand(0), row);
   if (failed(lowerAt(*op, row, col)))
     return nullptr;
-  Value result = values.lookup(op->getResult(0));
-  values.erase(op->getResult(0));
-  return result;
+  Value formed = values.lookup(result);
+  values.erase(result);
+  return formed;
 }
 
 /// Lowers `op` as if its operands were the tiles of one row.
@@ -100,7 +104,18 @@ bool Lowering::isWindowed(Operation &op) {
   return llvm::any_of(op.getOperands(), several) || llvm::any_of(op.getResults(), several);
 }
 
+/// What is formed again where it is used.
+bool Lowering::isFormedLater(Operation &op) {
+  if (!isWindowed(op))
+    return false;
+  bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
+         (elementwise && llvm::any_of(op.getOperands(), [&](Value v) { return lazy.contains(v); }));
+}
+
 LogicalResult Lowering::lowerWindowed(Operation &op) {
+  if (isColumnOp(op))
+    return lowerColumn(op);
   if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
     if (failed(lowerToken(token)))
       return failure();
@@ -118,14 +133,14 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
     return lowerSolve(solve);
   if (auto apply = dyn_cast<replay::ApplyScoresOp>(op))
     return lowerApply(apply);
-  bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
-  bool reshapes = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
-  bool ofLazy = llvm::any_of(op.getOperands(), [&](Value v) { return lazy.contains(v); });
-  if (reshapes || (elementwise && ofLazy)) {
+  if (auto read = dyn_cast<replay::ReadOp>(op))
+    return lowerReadOfTokens(read);
+  if (isFormedLater(op)) {
     lazy.insert(op.getResult(0));
     return success();
   }
-  if (!elementwise && !isa<replay::GateOp, replay::BetaOp, replay::RnormOp, replay::ReadOp>(op))
+  bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
+  if (!elementwise && !isa<replay::GateOp, replay::BetaOp, replay::RnormOp>(op))
     return op.emitOpError() << "has no tile form for several tokens";
   for (int64_t t = 0; t < dims.tokens; ++t) {
     if (failed(lowerAt(op, t, 0)))
@@ -139,56 +154,8 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Tokens along K
-//===----------------------------------------------------------------------===//
-
-Value Lowering::stageTile(Value source, Value tile) {
-  Value smem = alloc(dims.tokens, dims.K, b.getF32Type());
-  store(f32(tile), smem, i64(0), dims.K);
-  return cache.staged[source] = smem;
-}
-
-/// All tokens go to shared memory at once, after every load is on its way.
-void Lowering::stageTokens() {
-  for (auto &[source, tile] : tokenTiles)
-    stageTile(source, tile);
-}
-
-/// The rows of `source` in shared memory.
-Value Lowering::staged(Value source) {
-  if (auto wider = source.getDefiningOp<arith::ExtFOp>())
-    source = wider.getIn();
-  if (Value known = cache.staged.lookup(source))
-    return known;
-  if (Value tile = tokenTiles.lookup(source)) // loaded inside a region
-    return stageTile(source, tile);
-  Value smem = alloc(dims.tokens, dims.K, b.getF32Type());
-  for (int64_t t = 0; t < dims.tokens; ++t)
-    store(f32(broadcast(fetch(rowOf(source, t)), {1, dims.K})), smem, i64(t * dims.K), dims.K);
-  return cache.staged[source] = smem;
-}
-
-//===----------------------------------------------------------------------===//
 // Decays between tokens
 //===----------------------------------------------------------------------===//
-
-LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
-  SmallVector<Value> sums;
-  Value parents = op.getParents();
-  for (int64_t t = 0; t < dims.tokens; ++t) {
-    Value g = rowOf(op.getG(), t), sum = g;
-    if (t > 0)
-      sum = add(parents ? ofParent(parents, t, sums, splat(cast<RankedTensorType>(g.getType()).getShape(), 0))
-                        : sums.back(), g);
-    if (spread.contains(g))
-      spread.insert(sum);
-    define(op.getSum(), t, sum);
-    sums.push_back(sum);
-  }
-  if (dims.tokens > 1 && llvm::any_of(op.getG().getUsers(), llvm::IsaPred<replay::ScoresOp>))
-    parents ? stageGates(op.getG()) : formDecays(op.getG());
-  return success();
-}
 
 /// Tokens i > j are told apart by the highest bit h of i ^ j: the decay from j to i
 /// is that from j to the middle, a multiple of h, times that from there to i.
@@ -243,18 +210,19 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
   auto rowsAlongK = [&](Value smem) {
     return load(smem, i64(0), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
   };
-  Value ys = staged(op.getY()), smem = alloc(alongK ? levels.size() * count : count, count, b.getF32Type());
+  Value ys = staged(op.getY()), smem = alloc(alongK ? levels.size() * count + 1 : count, count, b.getF32Type());
   scores[op.getScores()] = smem;
   auto pairsWith = [&](Value keys, Value x, int64_t level, int64_t i) {
     store(dot(keys, x, 1), smem, i64(scoreRow(count, alongK, level, i) * count), 1);
   };
   auto x = [&](int64_t i) { return f32(fetch(rowOf(op.getX(), i))); };
   if (!alongK) {
-    Value keys = rowsAlongK(ys);
-    for (int64_t i = 0; i < count; ++i)
-      pairsWith(keys, x(i), 0, i);
+    Value keys = rowsAlongK(ys), xs = operandRows(op.getX());
+    forTokens([&](Value i) { store(dot(keys, rowAt(xs, i), 1), smem, arith::MulIOp::create(b, i, i64(count)), 1); });
     return success();
   }
+  // Each token with itself, in one more row: nothing has decayed.
+  store(dotRows(rowsAlongK(staged(op.getX())), rowsAlongK(ys)), smem, i64(levels.size() * count * count), 1);
   for (auto [level, decay] : llvm::enumerate(levels)) {
     Value keys = mul(rowsAlongK(ys), rowsAlongK(decay.smem));
     for (int64_t i = 0; i < count; ++i)
@@ -273,12 +241,10 @@ Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
     return load(scores.lookup(op.getScores()), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                 layouts.scalar());
   bool alongK = dimOf(op.getG(), 1) > 1;
-  if (i == j && alongK)
-    return dot(f32(fetch(rowOf(op.getX(), i))), f32(fetch(rowOf(op.getY(), j))), 1);
   int64_t level = i == j ? 0 : llvm::Log2_64(i ^ j);
-  Value score = load(scores.lookup(op.getScores()),
-                     i64(scoreRow(dims.tokens, alongK, level, i) * dims.tokens + j), {1, 1},
-                     b.getF32Type(), 1, layouts.scalar());
+  int64_t row = i == j && alongK ? llvm::Log2_64_Ceil(dims.tokens) * dims.tokens : scoreRow(dims.tokens, alongK, level, i);
+  Value score = load(scores.lookup(op.getScores()), i64(row * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
+                     layouts.scalar());
   if (i == j || alongK)
     return score;
   ArrayRef<Value> decay = cache.decays[{op.getG(), Value()}][level].rows;

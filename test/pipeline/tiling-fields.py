@@ -13,12 +13,13 @@ KERNELS = {
     f"rule=gdn,phase=replay,{SHAPE},L=16": ["bv", "bc", "warps", "copy", "unroll"],
     f"rule=kda,phase=replay,{SHAPE},L=16": ["bv", "bc", "warps", "copy", "unroll"],
     f"rule=gdn,phase=packed,{SHAPE}": ["bv", "warps", "copy"],
+    f"rule=gdn,phase=verify,{SHAPE},L=8,T_max=3,flush_at=commit,fold=records": ["bv", "warps", "copy", "unroll", "blocks"],
 }
 TILING = re.compile(r"tiling(?: #replay\.tiling)? ?<([^>]*)>")
 
 
 def fields_of(text):
-    return dict(pair.split(" = ") for pair in TILING.search(text).group(1).split(", "))
+    return {"blocks": "1", **dict(pair.split(" = ") for pair in TILING.search(text).group(1).split(", "))}
 
 
 def with_fields(text, fields):
@@ -100,7 +101,11 @@ def one_kernel(tools, spec, effective):
             kept = fields_of(tools.emit("--emit=mlir", "--stop-after=schedule", edited))
             if kept != tiling:
                 sys.exit(f"{what}: the schedule made it {kept}")
-            if instructions(tools.emit("--emit=ptx", edited)) == code:
+            ptx = tools.emit("--emit=ptx", edited)
+            bound = re.search(r"^\.minnctapersm (\d+)", ptx, re.MULTILINE)
+            if (bound[1] if bound else "1") != tiling["blocks"]:
+                sys.exit(f"{what}: expected the blocks to be a bound in the PTX")
+            if field != "blocks" and instructions(ptx) == code:
                 sys.exit(f"{what}: the instructions are the same")
             if tools.check(edited) != digest:
                 sys.exit(f"{what}: results differ in their bits")

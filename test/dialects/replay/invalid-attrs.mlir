@@ -60,6 +60,11 @@ replay.kernel @tiling_unroll of @x kind packed tiling <bv = 8, bc = 4, warps = 1
 
 // -----
 
+// expected-error @below {{expected blocks in 1..32 but got 0}}
+replay.kernel @tiling_blocks of @x kind packed tiling <bv = 8, bc = 4, warps = 1, copy = direct, unroll = 1, blocks = 0> {}
+
+// -----
+
 replay.kernel @state_dims shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   // expected-error @below {{expected positive state dimensions but got 0 and 16}}
   %S = replay.load_state %s : <0, 16, f32>

@@ -302,8 +302,19 @@ gpu.module @m {
 // Rows of the result are a's.
 gpu.module @m {
   gpu.func @f(%a: tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>, %b: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>) {
-    // expected-error @+1 {{'tile.dot' op expected rows to be spread alike but got dimension 0 of 'tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>' and dimension 0 of 'tensor<4x1xf32, #tile.layout<[l4:1], [r1:1]>>'}}
+    // expected-error @+1 {{'tile.dot' op expected rows to be spread alike, or over lanes of the contracted dimension in place of registers, but got dimension 0 of 'tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>' and dimension 0 of 'tensor<4x1xf32, #tile.layout<[l4:1], [r1:1]>>'}}
     %d = tile.dot %a, %b contract [1, 1] : (tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>, tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>) -> tensor<4x1xf32, #tile.layout<[l4:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Row by row there is one sum for each row.
+gpu.module @m {
+  gpu.func @f(%a: tensor<4x8xf32>, %b: tensor<1x8xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected, row by row, contract [1, 1], equal rows and a result of 4x1 but got 'tensor<4x1xf32>'}}
+    %d = tile.dot %a, %b contract [1, 1] rows : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<4x1xf32>
     gpu.return
   }
 }
@@ -313,7 +324,7 @@ gpu.module @m {
 // Columns of the result are b's.
 gpu.module @m {
   gpu.func @f(%a: tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, %b: tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>) {
-    // expected-error @+1 {{'tile.dot' op expected columns to be spread alike but got dimension 0 of 'tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>' and dimension 1 of 'tensor<1x4xf32, #tile.layout<[r1:1], [l4:1]>>'}}
+    // expected-error @+1 {{'tile.dot' op expected columns to be spread alike, or over lanes of the contracted dimension in place of registers, but got dimension 0 of 'tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>' and dimension 1 of 'tensor<1x4xf32, #tile.layout<[r1:1], [l4:1]>>'}}
     %d = tile.dot %a, %b contract [1, 1] : (tensor<1x8xf32, #tile.layout<[r1:1], [r8:1]>>, tensor<4x8xf32, #tile.layout<[r4:8], [r8:1]>>) -> tensor<1x4xf32, #tile.layout<[r1:1], [l4:1]>>
     gpu.return
   }

@@ -36,9 +36,16 @@ gpu.module @memory_ops {
   }
 
   // CHECK-LABEL: gpu.func @compute
-  gpu.func @compute(%s: tensor<64x128xf32, #rows>, %x: tensor<1x128xf32, #row>, %g: tensor<16x1xf32, #ring>, %n: index) {
+  gpu.func @compute(%z: tensor<1x4xf32>, %zs: tensor<4x4xf32>, %s: tensor<64x128xf32, #rows>, %x: tensor<1x128xf32, #row>, %g: tensor<16x1xf32, #ring>, %n: index) {
     // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] : (tensor<1x128xf32, {{.*}}>, tensor<64x128xf32, {{.*}}>) -> tensor<1x64xf32, {{.*}}>
     %y = tile.dot %x, %s contract [1, 1] : (tensor<1x128xf32, #row>, tensor<64x128xf32, #rows>) -> tensor<1x64xf32, #value>
+    // Four of eight lanes that share a sum along K have a row each.
+    // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] : (tensor<1x128xf32, {{.*}}>, tensor<64x128xf32, {{.*}}>) -> tensor<1x64xf32, #tile.layout<[r1:1], [w4:1, l4:8, l4:1]>>
+    %y2 = tile.dot %x, %s contract [1, 1] : (tensor<1x128xf32, #row>, tensor<64x128xf32, #rows>) -> tensor<1x64xf32, #tile.layout<[r1:1], [w4:1, l4:8, l4:1]>>
+    // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] rows : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x1xf32>
+    %y3 = tile.dot %z, %z contract [1, 1] rows : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x1xf32>
+    // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] layout <[r1:1], [l4:1]> : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+    %y4 = tile.dot %z, %zs contract [1, 1] layout <[r1:1], [l4:1]> : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
     // CHECK: tile.dot %{{.*}}, %{{.*}} acc(%{{.*}}) contract [0, 0] :
     %u = tile.dot %y, %x acc(%s) contract [0, 0]
         : (tensor<1x64xf32, #value>, tensor<1x128xf32, #row>, tensor<64x128xf32, #rows>) -> tensor<64x128xf32, #rows>

@@ -6,7 +6,7 @@
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bv=64,warps=1" 2>&1 | FileCheck %s --check-prefix=PAIR
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="chip=sm_80" 2>&1 | FileCheck %s --check-prefix=CHIP
 
-// FIELD: error: unknown tiling field 'bw'; expected one of bv, bc, warps, copy, unroll
+// FIELD: error: unknown tiling field 'bw'; expected one of bv, bc, warps, copy, unroll, blocks
 // NUMBER: error: expected a number for tiling field 'bv' but got 'x'
 // COPY: error: expected copy to be direct or bulk but got 'fast'
 // VALUE: error: 'replay.kernel' op expected tiling field bv to be one of 8, 16, 32, 64, 128 but got 24

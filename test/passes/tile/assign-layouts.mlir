@@ -142,6 +142,45 @@ gpu.module @m {
 
 // -----
 
+// An anchor scatters the sums: operands stay as they are, and what is elementwise of
+// the result is spread like it. Row by row b follows a.
+// CHECK-LABEL: gpu.func @scattered
+gpu.module @m {
+  gpu.func @scattered(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %x = tile.load %p[%o] strides [128, 1] layout <[r1:1], [r4:4, l8:1, r4:1]> : !llvm.ptr<1> -> tensor<1x128xf32>
+    %s = tile.load %p[%o] strides [128, 1] layout <[w4:1, l4:8, r4:16], [r4:4, l8:1, r4:1]> : !llvm.ptr<1> -> tensor<64x128xf32>
+    // CHECK-NOT: tile.convert
+    // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] : (tensor<1x128xf32, #tile.layout<[r1:1], [r4:4, l8:1, r4:1]>>, tensor<64x128xf32, #tile.layout<[w4:1, l4:8, r4:16], [r4:4, l8:1, r4:1]>>) -> tensor<1x64xf32, #tile.layout<[r1:1], [w4:1, l4:8, l4:1]>>
+    %y = tile.dot %x, %s contract [1, 1] layout <[r1:1], [w4:1, l4:8, l4:1]> : (tensor<1x128xf32>, tensor<64x128xf32>) -> tensor<1x64xf32>
+    // CHECK: arith.negf %{{.*}} : tensor<1x64xf32, #tile.layout<[r1:1], [w4:1, l4:8, l4:1]>>
+    %z = arith.negf %y : tensor<1x64xf32>
+    tile.store %z, %p[%o] strides [64, 1] : tensor<1x64xf32>, !llvm.ptr<1>
+    // CHECK: tile.dot %{{.*}}, %{{.*}} contract [1, 1] rows : {{.*}} -> tensor<64x1xf32, #tile.layout<[w4:1, l4:8, r4:1], [r1:1]>>
+    %n = tile.dot %s, %s contract [1, 1] rows : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x1xf32>
+    tile.store %n, %p[%o] strides [1, 1] : tensor<64x1xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+// An anchor that no sums are scattered to is where the operands go: lanes of a
+// thread's own rows come back to all that need them.
+// CHECK-LABEL: gpu.func @gathered
+gpu.module @m {
+  gpu.func @gathered(%p: !llvm.ptr<1>, %o: i64) kernel {
+    %d = tile.load %p[%o] strides [64, 1] layout <[r1:1], [w4:1, l4:8, l4:1]> : !llvm.ptr<1> -> tensor<1x64xf32>
+    %k = tile.load %p[%o] strides [128, 1] layout <[r1:1], [r4:4, l8:1, r4:1]> : !llvm.ptr<1> -> tensor<1x128xf32>
+    // CHECK: %[[D:.*]] = tile.convert %{{.*}} -> tensor<1x64xf32, #tile.layout<[r1:1], [w4:1, l4:8, r4:1]>>
+    // CHECK: tile.dot %[[D]], %{{.*}} contract [0, 0] {{.*}} -> tensor<64x128xf32, #tile.layout<[w4:1, l4:8, r4:16], [r4:4, l8:1, r4:1]>>
+    %u = tile.dot %d, %k contract [0, 0] layout <[w4:1, l4:8, r4:16], [r4:4, l8:1, r4:1]> : (tensor<1x64xf32>, tensor<1x128xf32>) -> tensor<64x128xf32>
+    tile.store %u, %p[%o] strides [128, 1] : tensor<64x128xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
 // a follows b along the contracted dimension, or b a where b's is spread over warps.
 // CHECK-LABEL: gpu.func @contracted
 gpu.module @m {

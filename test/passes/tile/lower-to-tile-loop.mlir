@@ -272,10 +272,10 @@ replay.kernel @folds shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #dkg kr
 // loop has in shared memory is nothing to the second.
 // CHECK-LABEL: gpu.func @scores_twice
 // CHECK: scf.for
-// CHECK: %[[A:.*]] = tile.alloc : <2, 2, f32>
+// CHECK: %[[A:.*]] = tile.alloc : <3, 2, f32>
 // CHECK: tile.store %{{.*}}, %[[A]][
 // CHECK: scf.for
-// CHECK: %[[B:.*]] = tile.alloc : <2, 2, f32>
+// CHECK: %[[B:.*]] = tile.alloc : <3, 2, f32>
 // CHECK: tile.store %{{.*}}, %[[B]][
 replay.kernel @scores_twice shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
     tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 1> {

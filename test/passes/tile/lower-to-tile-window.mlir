@@ -1,7 +1,8 @@
 // RUN: replayssm-opt %s -split-input-file -replay-lower-to-tile | FileCheck %s
 
 // Tokens stand where query_start_loc says. Those along K go to shared memory, rows
-// over the threads; those along V are loaded row by row; null rows write as many zeros.
+// over the threads; those along V are loaded row by row, rows of lanes that share a sum
+// along K shared among them; null rows write as many zeros.
 // CHECK-LABEL: gpu.func @tokens
 // CHECK-SAME: %[[STRIDE:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: i64) kernel
 // CHECK-SAME: ["ring_idx", "pointer", "i32"], ["query_start_loc", "pointer", "i32"], ["wp", "pointer", "i32"]
@@ -15,7 +16,7 @@
 // CHECK: %[[FIRST:.*]] = arith.extsi %[[BEGIN]] : i32 to i64
 // CHECK: %[[N:.*]] = arith.index_cast %[[CLAMPED]] : i32 to index
 // CHECK: %[[K:.*]] = tile.load %{{.*}} strides [0, 1] stride(%[[STRIDE]]) rows(%[[N]]) layout <[l4:8], [l8:1, r4:1]> : !llvm.ptr<1> -> tensor<2x32xbf16>
-// CHECK: tile.load %{{.*}} strides [32, 1] rows(%[[N]]) layout <[r1:1], [w2:1, l4:8, r4:1]> : !llvm.ptr<1> -> tensor<1x32xbf16>
+// CHECK: tile.load %{{.*}} strides [32, 1] rows(%[[N]]) layout <[r1:1], [w2:1, l4:8, l4:1]> : !llvm.ptr<1> -> tensor<1x32xbf16>
 // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]],
 // CHECK: %[[REST:.*]] = arith.maxsi
 // CHECK: arith.muli %[[SECOND]], %[[STRIDE]] : i64
@@ -59,22 +60,31 @@ replay.kernel @tokens shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring 
 
 // -----
 
-// Scores of all pairs: each token against the rows of all, through shared memory.
-// The decay of a pair is a product over two parts of the interval.
+// Scores of all pairs: each token, in a loop, against the rows of all, through shared
+// memory. The decay of a pair is a product over two parts of the interval. Gates and
+// beta, one number for each token, come with one token in few threads.
 // CHECK-LABEL: gpu.func @scalar_gates
 // CHECK: %[[V0:.*]] = tile.load {{.*}} -> tensor<1x32xf32>
 // CHECK: %[[V1:.*]] = tile.load {{.*}} -> tensor<1x32xf32>
 // CHECK: %[[V2:.*]] = tile.load {{.*}} -> tensor<1x32xf32>
-// CHECK: tile.load {{.*}} -> tensor<1x1xf32>
-// CHECK: %[[G1:.*]] = tile.load {{.*}} -> tensor<1x1xf32>
-// CHECK: %[[G2:.*]] = tile.load {{.*}} -> tensor<1x1xf32>
+// CHECK: %[[G:.*]] = tile.load {{.*}} strides [0, 1] stride(%{{.*}}) rows(%{{.*}}) layout <[l4:8], [r1:1]> : !llvm.ptr<1> -> tensor<3x1xf32>
+// CHECK: tile.load {{.*}} -> tensor<3x1xf32>
 // CHECK: %[[M:.*]] = tile.alloc : <3, 32, f32>
+// CHECK: %[[MG:.*]] = tile.alloc : <3, 1, f32>
+// CHECK: tile.store %[[G]], %[[MG]]
+// CHECK: %[[G1:.*]] = tile.load %[[MG]]{{.*}} -> tensor<1x1xf32>
 // CHECK: %[[NEAR:.*]] = math.exp %[[G1]]
-// CHECK: %[[TO_MIDDLE:.*]] = math.exp %[[G1]]
+// CHECK: %[[G2:.*]] = tile.load %[[MG]]{{.*}} -> tensor<1x1xf32>
+// CHECK: %[[G1A:.*]] = tile.load %[[MG]]{{.*}} -> tensor<1x1xf32>
+// CHECK: %[[TO_MIDDLE:.*]] = math.exp %[[G1A]]
 // CHECK: %[[FROM_MIDDLE:.*]] = math.exp %[[G2]]
 // CHECK: %[[P:.*]] = tile.alloc : <3, 3, f32>
 // CHECK: %[[KEYS:.*]] = tile.load %[[M]]{{.*}} layout <[l4:8], [l8:1, r4:1]>
-// CHECK-COUNT-3: tile.dot %[[KEYS]], %{{.*}} contract [1, 1] : (tensor<3x32xf32>, tensor<1x32xf32>) -> tensor<3x1xf32>
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[X:.*]] = tile.load %[[M]]{{.*}} -> tensor<1x32xf32>
+// CHECK: %[[C:.*]] = tile.dot %[[KEYS]], %[[X]] contract [1, 1] : (tensor<3x32xf32>, tensor<1x32xf32>) -> tensor<3x1xf32>
+// CHECK: tile.store %[[C]], %[[P]]
+// CHECK: } {tile.unroll = 1 : i64}
 // CHECK: %[[E0:.*]] = arith.subf %[[V0]], %[[V0]]
 // CHECK: %[[D0:.*]] = arith.mulf %{{.*}}, %[[E0]]
 // CHECK: %[[E1:.*]] = arith.subf %[[V1]], %[[V1]]
@@ -110,7 +120,8 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
 
 // -----
 
-// Gates along K are applied to the tokens themselves, once per level.
+// Gates along K are applied to the tokens themselves, once per level. The own record of
+// a token has not decayed.
 // CHECK-LABEL: gpu.func @vector_gates
 // CHECK: %[[M:.*]] = tile.alloc : <3, 32, f32>
 // CHECK: %[[NEAR:.*]] = tile.alloc : <3, 32, f32>
@@ -121,7 +132,9 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
 // CHECK: tile.store {{.*}}, %[[NEAR]]
 // CHECK: %[[FAR:.*]] = tile.alloc : <3, 32, f32>
 // CHECK-COUNT-3: tile.store {{.*}}, %[[FAR]]
-// CHECK: %[[P:.*]] = tile.alloc : <6, 3, f32>
+// CHECK: %[[P:.*]] = tile.alloc : <7, 3, f32>
+// CHECK: %[[OWN:.*]] = tile.dot %{{.*}}, %{{.*}} contract [1, 1] rows : (tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x1xf32>
+// CHECK: tile.store %[[OWN]], %[[P]]
 // CHECK: %[[K:.*]] = tile.load %[[M]]
 // CHECK: %[[DECAYS:.*]] = tile.load %[[NEAR]]
 // CHECK: %[[KD:.*]] = arith.mulf %[[K]], %[[DECAYS]] : tensor<3x32xf32>
@@ -132,9 +145,7 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
 // CHECK: tile.store %[[C]], %[[P]]
 // CHECK: tile.load %[[FAR]]
 // CHECK: tile.dot {{.*}} -> tensor<3x1xf32>
-// CHECK-NOT: -> tensor<3x1xf32>
-// The own record of a token has not decayed.
-// CHECK: tile.dot {{.*}} : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x1xf32>
+// CHECK-NOT: tile.dot
 replay.kernel @vector_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 3 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
   %slot, %ring, %live = replay.row
@@ -145,6 +156,76 @@ replay.kernel @vector_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
   %P = replay.scores %q, %q gated %g : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x3xf32>
   %o = replay.apply_scores %P, %v : (tensor<3x3xf32>, tensor<3x32xf32>) -> tensor<3x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<3x32xf32>
+}
+
+// -----
+
+// Reads of a window are a loop over tokens. Each thread leaves what it has of a row in
+// shared memory, and finds it there again. Norms are numbers of one token each.
+// CHECK-LABEL: gpu.func @reads
+// CHECK: scf.if
+// CHECK: %[[STATE:.*]] = tile.load {{.*}} -> tensor<32x32xf32>
+// CHECK: %[[M:.*]] = tile.alloc : <3, 32, f32>
+// CHECK: tile.store %{{.*}}, %[[M]]
+// CHECK: %[[ROWS:.*]] = tile.load %[[M]]{{.*}} layout <[l4:8], [l8:1, r4:1]> : !tile.smem<3, 32, f32> -> tensor<3x32xf32>
+// CHECK: %[[SQUARES:.*]] = tile.dot %[[ROWS]], %[[ROWS]] contract [1, 1] rows
+// CHECK: %[[SUM:.*]] = arith.addf %[[SQUARES]],
+// CHECK: %[[NORM:.*]] = math.rsqrt %[[SUM]] : tensor<3x1xf32>
+// CHECK: %[[NORMS:.*]] = tile.alloc : <3, 1, f32>
+// CHECK: tile.store %[[NORM]], %[[NORMS]]
+// CHECK: %[[Y:.*]] = tile.alloc : <3, 32, f32>
+// CHECK: scf.for %[[T:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK: %[[X:.*]] = tile.load %[[M]][{{.*}} -> tensor<1x32xf32>
+// CHECK: %[[D:.*]] = tile.dot %[[X]], %[[STATE]] contract [1, 1] layout <[r1:1], [w2:1, l4:8, l4:1]> :
+// CHECK: tile.store %[[D]], %[[Y]]
+// CHECK: } {tile.unroll = 2 : i64}
+// CHECK: %[[N0:.*]] = tile.load %[[NORMS]]{{.*}} -> tensor<1x1xf32>
+// CHECK: %[[Y0:.*]] = tile.load %[[Y]]{{.*}} layout <[r1:1], [w2:1, l4:8, l4:1]>
+// CHECK: %[[NB:.*]] = tile.broadcast %[[N0]]
+// CHECK: arith.mulf %[[NB]], %[[Y0]]
+replay.kernel @reads shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 3 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %q = replay.load_token "q" window(%first, %length) : tensor<3x32xbf16>
+  %S = replay.load_state %slot : <32, 32, f32>
+  %n = replay.rnorm l2_rsqrt(%q) {eps = 1.0e-6 : f64, scale = 1.0 : f64} : (tensor<3x32xbf16>) -> tensor<3x1xf32>
+  %x = arith.extf %q : tensor<3x32xbf16> to tensor<3x32xf32>
+  %y = replay.read %S, %x : (!replay.state<32, 32, f32>, tensor<3x32xf32>) -> tensor<3x32xf32>
+  %nb = tile.broadcast %n : tensor<3x1xf32> -> tensor<3x32xf32>
+  %o = arith.mulf %nb, %y : tensor<3x32xf32>
+  replay.store_out %o as f32 window(%first, %length) : tensor<3x32xf32>
+}
+
+// -----
+
+// As few as `unroll` stand one behind another, and stay in registers. An operand that is
+// more than a token is formed once, each element in one thread.
+// CHECK-LABEL: gpu.func @few_reads
+// CHECK: scf.if
+// CHECK: %[[M:.*]] = tile.alloc : <2, 32, f32>
+// CHECK: %[[FORMED:.*]] = tile.alloc : <2, 32, f32>
+// CHECK: %[[X0:.*]] = tile.load %[[M]]{{.*}} layout <[r1:1], [l32:1]>
+// CHECK: %[[F0:.*]] = arith.mulf %[[X0]], %{{.*}} : tensor<1x32xf32>
+// CHECK: tile.store %[[F0]], %[[FORMED]]
+// CHECK: tile.store %{{.*}}, %[[FORMED]]
+// CHECK-NOT: scf.for
+// CHECK: %[[A:.*]] = tile.load %[[FORMED]]
+// CHECK: %[[Y0:.*]] = tile.dot %[[A]],
+// CHECK: %[[B:.*]] = tile.load %[[FORMED]]
+// CHECK: %[[Y1:.*]] = tile.dot %[[B]],
+// CHECK: tile.store %[[Y0]], %{{.*}} : tensor<1x32xf32>, !llvm.ptr<1>
+// CHECK: tile.store %[[Y1]], %{{.*}} : tensor<1x32xf32>, !llvm.ptr<1>
+replay.kernel @few_reads shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %q = replay.load_token "q" window(%first, %length) : tensor<2x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x32xf32>
+  %S = replay.load_state %slot : <32, 32, f32>
+  %x = arith.mulf %q, %g : tensor<2x32xf32>
+  %y = replay.read %S, %x : (!replay.state<32, 32, f32>, tensor<2x32xf32>) -> tensor<2x32xf32>
+  replay.store_out %y as f32 window(%first, %length) : tensor<2x32xf32>
 }
 
 // -----
