@@ -198,11 +198,12 @@ LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
   loadValues(ring);
   loadKeys(ring, 0);
   // Those of a window are too many to keep in registers, and come one by one.
-  bool several = dims.tokens > 1;
+  int64_t count = cast<ShapedType>(op.getXs().front().getType()).getDimSize(0);
+  bool several = count > 1;
   SmallVector<Value> xs, scores;
   for (Value x : op.getXs()) {
     xs.push_back(several ? operandRows(x) : f32(broadcast(fetch(values.lookup(x)), {1, dims.K})));
-    scores.push_back(alloc(dims.tokens, length, b.getF32Type()));
+    scores.push_back(alloc(count, length, b.getF32Type()));
   }
   auto each = [&](function_ref<void(Value)> body) { several ? forTokens(body) : body(i64(0)); };
   auto ofToken = [&](Value t, int64_t size, int64_t plus = 0) {

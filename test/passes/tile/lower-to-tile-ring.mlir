@@ -279,3 +279,24 @@ replay.kernel @circular_appends shape <H = 2, HV = 2, K = 32, V = 32> null lt0 r
   %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
   replay.append %ring, %wp ["d"] %v rows(%length) base(%base) : tensor<2x32xf32>
 }
+
+// -----
+
+// One token of a window reads the records as a token alone does: once.
+// CHECK-LABEL: gpu.func @one_token
+// CHECK-NOT: scf.for
+// CHECK: tile.dot {{.*}} -> tensor<8x1xf32>
+// CHECK: tile.dot {{.*}} contract [0, 0] {{.*}} -> tensor<1x32xf32>
+// CHECK-NOT: tile.dot
+#ring = #replay.ring<8, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @one_token shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %wp = replay.load_slot "wp" %ring
+  %k = replay.load_token "k" window(%first, %length) : tensor<1x32xf32>
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<8x1xf32>, tensor<1x1xf32>)
+  %y = replay.ring_read %R, %w, %k : (!replay.records<#ring>, tensor<8x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+  replay.store_out %y as f32 window(%first, %length) : tensor<1x32xf32>
+}
