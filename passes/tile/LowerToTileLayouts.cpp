@@ -1,5 +1,5 @@
 //===- LowerToTileLayouts.cpp - The table of docs/architecture.md ---------===//
-#include "passes/tile/LowerToTile.h"
+#include "passes/tile/LowerToTileLayouts.h"
 
 #include "llvm/Support/MathExtras.h"
 
