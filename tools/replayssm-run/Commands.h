@@ -27,7 +27,7 @@ struct Options {
   std::string svgPath;
   std::string vectors; ///< inputs and expected outputs of a kernel without a spec
   std::vector<int64_t> rows;
-  int64_t steps = 0; ///< 0 = two ring cycles (packed: 8)
+  int64_t steps = 0; ///< 0 = by the command and the kernel
   int64_t cycles = 0; ///< drift: flushes of a row; 0 = by the device
   bool dryRun = false; ///< bench
   int64_t layers = 36, window = 4; ///< memory

@@ -1,9 +1,11 @@
 //===- Options.cpp - The command line of replayssm-run --------------------===//
 #include "tools/replayssm-run/Commands.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 using namespace replayssm;
@@ -15,33 +17,88 @@ static const char usage[] =
 commands
   check    run kernels over ring cycles against the fp64 oracle
   bitwise  other batches and shorter windows, for phase=snapshots also the other kernels: the same bits
-  bench    time kernels beside the card's read and in-place streams (GPU)
+  bench    time kernels beside the card's read and in-place streams (no file, GPU)
   drift    errors over many flushes, beside the f32 recurrence (no file)
   memory   bytes of ring mode and of snapshot mode (no file, no device)
-  demo     compile and check the Qwen3.5 GDN and Kimi-Linear KDA decode kernels
+  demo     compile and check the Qwen3.5 GDN and Kimi-Linear KDA decode kernels (no file)
 
 options
-  --spec=<key=value,...>   the kernel, instead of a file (docs/spec.md)
-  --kernel=<name>          one kernel of the file (default: all)
+  --spec=<key=value,...>   the kernel, instead of a file (docs/spec.md); bench, drift and memory have
+                           kernels of their own without it
+  --kernel=<name>          check: one kernel of the file (default: all)
   --vectors=<file>         check: inputs and expected outputs of a kernel without a spec
   --device=auto|cuda|host  default auto: the GPU if there is one
   --rows=<n[,n...]>        batch rows (check: 3; bench: 1,4,16,64,128,256,512)
-  --steps=<n>              check: tokens (default: two ring cycles)
+  --steps=<n>              check, bitwise, demo: tokens (check: two ring cycles; demo: 64)
   --cycles=<n>             drift: flushes of every row (default 50 on the host device, 1000 on a GPU)
   --svg=<file>             drift: a plot
   --dry-run                bench: launch every kernel once, on any device; bytes instead of times
   --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
   --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild|alternating
-  --tiling=<field=value,...>  overrides of the schedule
+  --tiling=<field=value,...>  check, bitwise, bench: overrides of the schedule
   --cache=<folder>         kernels compiled for a GPU are kept there, and taken from there
   --compile-only --target=<chip>  check: compiles into --cache all that the same check loads on
                            such a GPU (sm_90a, sm_100a); needs no device
-  --json=<file>  --markdown=<file>
+  --json=<file>            results; not of demo
+  --markdown=<file>        bench, drift: tables
 host device only
   --landing=issue|wait     when asynchronous copies land
   --schedule-seed=<n>      permutes threads and blocks
   --perturb-seed=<n>       moves approximate functions by up to 2 ulp
 )";
+
+namespace {
+struct Command {
+  const char *name;
+  int (*run)(const Options &options);
+};
+const Command commands[] = {{"check", runCheck}, {"bitwise", runBitwise}, {"bench", runBench},
+                            {"drift", runDrift}, {"memory", runMemory},   {"demo", runDemo}};
+
+/// What not every command takes, with the commands that do.
+struct Taken {
+  const char *options, *commands;
+};
+const Taken taken[] = {
+    {"file", "check bitwise"},
+    {"spec json", "check bitwise bench drift memory"},
+    {"kernel vectors compile-only target", "check"},
+    {"steps", "check bitwise demo"},
+    {"cycles svg", "drift"},
+    {"dry-run", "bench"},
+    {"layers window", "memory"},
+    {"seed", "check bitwise drift demo"},
+    {"flush-rate", "check bitwise drift"},
+    {"null-rate gates", "check bitwise"},
+    {"tiling", "check bitwise bench"},
+    {"markdown", "bench drift"},
+    {"device cache landing schedule-seed perturb-seed", "check bitwise bench drift demo"},
+};
+} // namespace
+
+static std::vector<std::string> words(const char *text) {
+  std::stringstream stream{std::string(text)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// "a, b or c".
+static std::string anyOf(const std::vector<std::string> &names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
+  return text;
+}
+
+static Status checkTaken(const std::string &option, const std::string &command) {
+  for (const Taken &entry : taken) {
+    std::vector<std::string> options = words(entry.options), takers = words(entry.commands);
+    if (std::count(options.begin(), options.end(), option) && !std::count(takers.begin(), takers.end(), command))
+      return Status(StatusCode::InvalidArgument, (option == "file" ? "a file" : "--" + option) +
+                                                     ": expected the command " + anyOf(takers) + " but got '" +
+                                                     command + "'");
+  }
+  return Status::ok();
+}
 
 template <typename T> static bool parseNumber(std::string_view text, T &value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -52,8 +109,6 @@ static Status checkCompileOnly(const Options &options) {
   auto invalid = [](std::string message) { return Status(StatusCode::InvalidArgument, std::move(message)); };
   if (!options.compileOnly)
     return options.target.empty() ? Status::ok() : invalid("--target: expected --compile-only with it: a device has its own");
-  if (options.command != "check")
-    return invalid("--compile-only: expected the command check but got '" + options.command + "'");
   if (options.target.empty())
     return invalid("--compile-only: expected --target=<chip>");
   if (options.cacheDir.empty())
@@ -67,6 +122,12 @@ Result<Options> run::parseOptions(int argc, char **argv) {
     return Status(StatusCode::InvalidArgument, std::string("expected a command\n") + usage);
   Options options;
   options.command = argv[1];
+  std::vector<std::string> names;
+  for (const Command &command : commands)
+    names.push_back(command.name);
+  if (!std::count(names.begin(), names.end(), options.command))
+    return Status(StatusCode::InvalidArgument,
+                  "expected " + anyOf(names) + " but got '" + options.command + "'\n" + usage);
   auto bad = [&](std::string_view arg, const char *expected) {
     return Status(StatusCode::InvalidArgument,
                   "'" + std::string(arg) + "': expected " + expected);
@@ -77,12 +138,18 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       if (!options.file.empty())
         return bad(arg, "one file");
       options.file = arg;
+      RSSM_RETURN_IF_ERROR(checkTaken("file", options.command));
       continue;
     }
     size_t equals = arg.find('=');
     std::string_view key = arg.substr(2, equals == arg.npos ? arg.npos : equals - 2);
     std::string_view value = equals == arg.npos ? "" : arg.substr(equals + 1);
-    bool ok = true;
+    RSSM_RETURN_IF_ERROR(checkTaken(std::string(key), options.command));
+    const char *expected = nullptr;
+    auto number = [&](auto &to, auto least, auto most, const char *what) {
+      if (!parseNumber(value, to) || !(to >= least && to <= most))
+        expected = what;
+    };
     if (key == "spec")
       options.spec = value;
     else if (key == "kernel")
@@ -101,25 +168,26 @@ Result<Options> run::parseOptions(int argc, char **argv) {
           return bad(arg, "numbers in 1..65535");
         options.rows.push_back(n);
       }
-      ok = !options.rows.empty();
+      if (options.rows.empty())
+        return bad(arg, "numbers in 1..65535");
     } else if (key == "cycles")
-      ok = parseNumber(value, options.cycles) && options.cycles > 0;
+      number(options.cycles, 1, INT64_MAX, "a number above 0");
     else if (key == "layers")
-      ok = parseNumber(value, options.layers) && options.layers > 0 && options.layers < 65536;
+      number(options.layers, 1, 65535, "a number in 1..65535");
     else if (key == "window")
-      ok = parseNumber(value, options.window) && options.window > 0 && options.window <= 16;
+      number(options.window, 1, 16, "a number in 1..16");
     else if (arg == "--dry-run")
       options.dryRun = true;
     else if (key == "svg")
       options.svgPath = value;
     else if (key == "steps")
-      ok = parseNumber(value, options.steps) && options.steps > 0;
+      number(options.steps, 1, INT64_MAX, "a number above 0");
     else if (key == "seed")
-      ok = parseNumber(value, options.seed);
+      number(options.seed, 0u, UINT64_MAX, "a number from 0 on");
     else if (key == "flush-rate")
-      ok = parseNumber(value, options.flushRate) && options.flushRate >= 0 && options.flushRate <= 1;
+      number(options.flushRate, 0, 1, "a number in 0..1");
     else if (key == "null-rate")
-      ok = parseNumber(value, options.nullRate) && options.nullRate >= 0 && options.nullRate <= 1;
+      number(options.nullRate, 0, 1, "a number in 0..1");
     else if (key == "gates") {
       if (value == "mixed")
         options.gates = Gates::Mixed;
@@ -151,15 +219,17 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       options.host.landing =
           value == "issue" ? HostOptions::Landing::AtIssue : HostOptions::Landing::AtWait;
     } else if (key == "schedule-seed")
-      ok = parseNumber(value, options.host.scheduleSeed);
+      number(options.host.scheduleSeed, 0u, UINT64_MAX, "a number from 0 on");
     else if (key == "perturb-seed")
-      ok = parseNumber(value, options.host.perturbSeed);
+      number(options.host.perturbSeed, 0u, UINT64_MAX, "a number from 0 on");
     else
       return Status(StatusCode::InvalidArgument,
                     "unknown option '" + std::string(arg) + "'\n" + usage);
-    if (!ok)
-      return bad(arg, "a number in range");
+    if (expected)
+      return bad(arg, expected);
   }
+  if (!options.file.empty() && !options.spec.empty())
+    return Status(StatusCode::InvalidArgument, "expected a file or --spec but got both");
   RSSM_RETURN_IF_ERROR(checkCompileOnly(options));
   return options;
 }
@@ -212,24 +282,16 @@ Status run::writeFile(const std::string &path, const std::string &text) {
 }
 
 int run::runMain(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view arg = argv[i]; arg == "--help" || arg == "-help" || arg == "-h")
+      return std::fputs(usage, stdout) < 0;
   auto options = parseOptions(argc, argv);
   if (!options) {
     std::fprintf(stderr, "replayssm-run: %s\n", options.status().str().c_str());
     return 2;
   }
-  if (options->command == "check")
-    return runCheck(*options);
-  if (options->command == "bitwise")
-    return runBitwise(*options);
-  if (options->command == "bench")
-    return runBench(*options);
-  if (options->command == "drift")
-    return runDrift(*options);
-  if (options->command == "memory")
-    return runMemory(*options);
-  if (options->command == "demo")
-    return runDemo(*options);
-  std::fprintf(stderr, "replayssm-run: expected check, bitwise, bench, drift, memory or demo but got '%s'\n%s",
-               options->command.c_str(), usage);
-  return 2;
+  for (const Command &command : commands)
+    if (options->command == command.name)
+      return command.run(*options);
+  return 2; // Not reached: parseOptions knows them.
 }
