@@ -19,7 +19,7 @@ Result<Stage> lastStage(const CompileOptions &options) {
     return Stage::Gpu;
   if (options.emit != Emit::MLIR)
     return Status(StatusCode::InvalidArgument,
-                  "a stage to stop after ('" + options.stopAfter + "') needs MLIR to be emitted");
+                  "expected Emit::MLIR (--emit=mlir) with a stage to stop after ('" + options.stopAfter + "')");
   if (auto stage = parseStage(options.stopAfter))
     return *stage;
   return Status(StatusCode::InvalidArgument, "expected a stage to stop after, one of " + stageNames() +

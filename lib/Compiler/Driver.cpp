@@ -3,6 +3,7 @@
 
 #include "replayssm/Compiler.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +21,16 @@ namespace {
 constexpr llvm::StringLiteral usage =
     "usage: replayssm-opt --emit=mlir|llvm|ptx|cubin [--target=<chip>] [--stop-after=<stage>]\n"
     "           [--tiling=<field>=<value>,...] [--verify-each] [--cache=<folder>] [--manifest=<file>]\n"
-    "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n";
+    "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n"
+    "  --target      sm_90, sm_90a (default), sm_100a or sm_100f\n"
+    "  --stop-after  with --emit=mlir: import, derive, fuse, schedule, tile or gpu (default)\n"
+    "  --tiling      overrides of the schedule: bv, bc, warps, copy, unroll, blocks\n"
+    "  --cache       with --emit=ptx or cubin: compiled kernels are kept there, and taken from there\n"
+    "  --manifest    how the kernels are launched (JSON); not with --emit=mlir\n"
+    "  --spec        one kernel, instead of a file (docs/spec.md); --emit=ptx may then be left out\n";
+
+/// Options that only the compiler has: without --emit they would be taken for passes.
+constexpr StringRef needEmit[] = {"-target", "-stop-after", "-tiling", "-cache", "-manifest"};
 
 struct Command {
   CompileOptions options;
@@ -102,6 +112,10 @@ Result<Command> parseCommand(int argc, char **argv) {
   }
   if (command.input && command.spec)
     return invalid("expected a file or --spec but got both");
+  if (!command.spec && !seen.contains("-emit"))
+    for (StringRef name : needEmit)
+      if (seen.contains(name))
+        return invalid("-" + name.str() + " needs --emit=mlir, llvm, ptx or cubin");
   if (!command.input && !command.spec)
     return invalid("expected a file, - for standard input, or --spec");
   if (!command.manifest.empty() && command.options.emit == Emit::MLIR)
@@ -157,7 +171,9 @@ std::string manifestList(const std::vector<KernelManifest> &kernels) {
 bool replayssm::isDriverCall(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     StringRef name = StringRef(argv[i]).split('=').first;
-    if (name == "--emit" || name == "-emit" || name == "--spec" || name == "-spec")
+    if (name.starts_with("--"))
+      name = name.drop_front();
+    if (name == "-emit" || name == "-spec" || llvm::is_contained(needEmit, name))
       return true;
   }
   return false;
