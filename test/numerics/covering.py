@@ -151,10 +151,12 @@ def run_suite(doc, factors, seed, command, count, legal=None, extra=()):
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th case")
     parser.add_argument("--cache", metavar="DIR", help="compiled kernels are kept there (cuda)")
     parser.add_argument("--compile-only", metavar="CHIP",
-                        help="only compile the array of --device into --cache, for this chip; needs no device")
+                        help="only compile the array of --device=cuda into --cache, for this chip; needs no GPU")
     args = parser.parse_args()
     if args.compile_only and not args.cache:
-        parser.error("--compile-only needs --cache")
+        parser.error("--compile-only needs --cache=<folder>")
+    if args.compile_only and args.device != "cuda":
+        parser.error("--compile-only needs --device=cuda: the host device always compiles")
     cases = covering_array(factors[args.device], seed, *([legal] if legal else [])) + list(extra)
     print(f"covering array: seed {seed}, {len(cases)} cases, device {args.device}", flush=True)
     lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
