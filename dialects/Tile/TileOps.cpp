@@ -76,6 +76,15 @@ static LogicalResult verifyAccess(Operation *op, Type memory, Value offset,
   return success();
 }
 
+/// An anchor gives a layout to a tile that has none.
+static LogicalResult verifyAnchor(Operation *op, LayoutAttr anchor, RankedTensorType tile) {
+  if (!anchor)
+    return success();
+  if (tile.getEncoding())
+    return op->emitOpError() << "expected a layout in one place but got both " << anchor << " and that of " << tile;
+  return anchor.verifyEncoding(tile.getShape(), tile.getElementType(), [&] { return op->emitOpError(); });
+}
+
 LogicalResult AllocOp::verify() {
   if (auto offset = getOffset(); offset && (*offset < 0 || *offset % 16 != 0))
     return emitOpError() << "expected a byte offset that is a multiple of 16 but got " << *offset;
@@ -103,14 +112,8 @@ LogicalResult LoadOp::verify() {
     return emitOpError() << "expected 'rows' or 'mask' but got both";
   if (getMask() && type.getDimSize(0) > 64)
     return emitOpError() << "expected at most 64 rows beside a mask but got " << type.getDimSize(0);
-  if (LayoutAttr anchor = getLayoutAttr()) {
-    if (type.getEncoding())
-      return emitOpError() << "expected a layout in one place but got both " << anchor
-                           << " and that of " << type;
-    if (failed(anchor.verifyEncoding(type.getShape(), type.getElementType(),
-                                     [&] { return emitOpError(); })))
-      return failure();
-  }
+  if (failed(verifyAnchor(*this, getLayoutAttr(), type)))
+    return failure();
   return verifyAccess(*this, getSrc().getType(), getOffset(), getStrides(), getRows() || getMask(), type);
 }
 
@@ -136,9 +139,13 @@ LogicalResult DotOp::verify() {
   } else if (result.getDimSize(0) != a.getDimSize(free) || result.getDimSize(1) != b.getDimSize(free))
     return emitOpError() << "expected a result of " << a.getDimSize(free) << "x"
                          << b.getDimSize(free) << " but got " << result;
+  if (getAcc() && getLayout())
+    return emitOpError() << "expected an anchor or an accumulator, which has a layout of its own, but got both";
   if (getAcc() && getAcc().getType() != result)
     return emitOpError() << "expected an accumulator of " << result << " but got "
                          << getAcc().getType();
+  if (failed(verifyAnchor(*this, getLayoutAttr(), result)))
+    return failure();
   FailureOr<bool> laidOut = verifyLaidOut(*this);
   if (failed(laidOut) || !*laidOut)
     return laidOut;
@@ -146,6 +153,8 @@ LogicalResult DotOp::verify() {
       failed(verifySums(*this, "rows", a, free, 0)) ||
       failed(getRows() ? verifySums(*this, "rows", b, free, 0) : verifySums(*this, "columns", b, free, 1)))
     return failure();
+  if (getRows() && Layout::of(result)->extent(1) != 1)
+    return emitOpError() << "expected, row by row, a result with columns [r1:1] but got " << result;
   Layout layout = *Layout::of(b);
   if (layout.dimHas(c, Owner::Warp))
     return emitOpError() << "expected a contraction inside a warp but dimension " << c << " of "

@@ -31,7 +31,7 @@ struct Split {
 static std::optional<Split> splitAt(int64_t distance, tile::DotOp op) {
   unsigned c = op.getContract()[0];
   tile::Layout to = *tile::Layout::of(op.getType());
-  for (unsigned dim : {0, 1}) {
+  for (unsigned dim = 0; dim < (op.getRows() ? 1 : 2); ++dim) {
     tile::Layout from = *tile::Layout::of(op->getOperand(dim).getType());
     auto digits = scatteredDigits(from, 1 - c, to, dim, from.laneMask(c));
     for (tile::ScatteredDigit digit : *digits) // The verifier has shown that there are some.
@@ -87,7 +87,7 @@ LogicalResult gpulower::lowerDot(Lowering &l, tile::DotOp op) {
   // Distance by distance over all results: their shuffles overlap. Own + other
   // is commutative, so every lane ends with the same bits.
   for (int64_t distance : butterfly)
-    if (std::optional<Split> split = op.getRows() ? std::nullopt : splitAt(distance, op))
+    if (std::optional<Split> split = splitAt(distance, op))
       scatter(l, sums, distance, *split);
     else
       for (auto &[at, sum] : sums)

@@ -495,3 +495,37 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Row by row there is one column.
+!pairs = tensor<2x4xf32, #tile.layout<[r2:2], [l2:1, r2:1]>>
+gpu.module @m {
+  gpu.func @f(%x: !pairs) {
+    // expected-error @+1 {{'tile.dot' op expected, row by row, a result with columns [r1:1] but got 'tensor<2x1xf32, #tile.layout<[r2:1], [r2:2]>>'}}
+    %d = tile.dot %x, %x contract [1, 1] rows : (!pairs, !pairs) -> tensor<2x1xf32, #tile.layout<[r2:1], [r2:2]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// An accumulator says where the sums are.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x4xf32>, %y: tensor<1x8xf32>, %acc: tensor<4x8xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected an anchor or an accumulator, which has a layout of its own, but got both}}
+    %d = tile.dot %x, %y acc(%acc) contract [0, 0] layout <[r4:1], [l8:1]> : (tensor<1x4xf32>, tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// An anchor covers the result.
+gpu.module @m {
+  gpu.func @f(%x: tensor<1x4xf32>, %y: tensor<8x4xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected a layout that covers 8 elements of dimension 1 but got #tile.layout<[r1:1], [l4:1]>}}
+    %d = tile.dot %x, %y contract [1, 1] layout <[r1:1], [l4:1]> : (tensor<1x4xf32>, tensor<8x4xf32>) -> tensor<1x8xf32>
+    gpu.return
+  }
+}

@@ -97,3 +97,23 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Sums of rows are shared as others are.
+// CHECK-LABEL: gpu.func @rows_scatter
+// CHECK: %[[A:.*]] = math.fma %{{.*}}#1, %{{.*}}#1,
+// CHECK: %[[B:.*]] = math.fma %{{.*}}#3, %{{.*}}#3,
+// CHECK: %[[UPPER:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i32
+// CHECK: %[[OWN:.*]] = arith.select %[[UPPER]], %[[B]], %[[A]] : f32
+// CHECK: %[[GIVEN:.*]] = arith.select %[[UPPER]], %[[A]], %[[B]] : f32
+// CHECK: %[[GOT:.*]] = llvm.call @rssm.shfl.bfly.f32(%[[GIVEN]],
+// CHECK: %[[SUM:.*]] = arith.addf %[[OWN]], %[[GOT]] : f32
+// CHECK: vector.from_elements %[[SUM]] : vector<1xf32>
+gpu.module @m {
+  gpu.func @rows_scatter(%x0: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
+    %x = tensor.splat %x0 : tensor<2x4xf32, #tile.layout<[r2:2], [l2:1, r2:1]>>
+    %d = tile.dot %x, %x contract [1, 1] rows : (tensor<2x4xf32, #tile.layout<[r2:2], [l2:1, r2:1]>>, tensor<2x4xf32, #tile.layout<[r2:2], [l2:1, r2:1]>>) -> tensor<2x1xf32, #tile.layout<[l2:1], [r1:1]>>
+    gpu.return
+  }
+}
