@@ -17,7 +17,9 @@ static bool isColumn(Value value) {
 
 /// Rows over the threads, so that each number is computed in few of them.
 bool Lowering::isColumnOp(Operation &op) {
-  if (loopDepth || op.getNumResults() != 1 || !isColumn(op.getResult(0)))
+  // Shared memory has no bits.
+  if (loopDepth || op.getNumResults() != 1 || !isColumn(op.getResult(0)) ||
+      !isa<FloatType>(getElementTypeOrSelf(op.getResult(0))))
     return false;
   if (isa<replay::LoadTokenOp>(op))
     return true;
@@ -70,8 +72,8 @@ LogicalResult Lowering::lowerColumn(Operation &op) {
 Value Lowering::publishColumn(Value source) {
   Value &smem = cache.staged[source];
   if (!smem) {
-    smem = alloc(dims.tokens, 1, b.getF32Type());
-    store(f32(columns.lookup(source)), smem, i64(0), 1);
+    smem = alloc(dims.tokens, 1, getElementTypeOrSelf(source));
+    store(columns.lookup(source), smem, i64(0), 1);
   }
   return smem;
 }

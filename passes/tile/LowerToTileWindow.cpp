@@ -36,7 +36,7 @@ Value Lowering::rowOf(Value source, int64_t row, int64_t col) {
   if (Value smem = read.lookup(source))
     return load(smem, i64(row * dims.bv), {1, dims.bv}, b.getF32Type(), dims.bv, layouts.spreadValues());
   if (columns.contains(source))
-    return load(publishColumn(source), i64(row), {1, 1}, b.getF32Type(), 1, layouts.scalar());
+    return load(publishColumn(source), i64(row), {1, 1}, getElementTypeOrSelf(source), 1, layouts.scalar());
   if (lazy.contains(source))
     return form(source.getDefiningOp(), row, col);
   return values.lookup(source);
@@ -72,14 +72,16 @@ LogicalResult Lowering::lowerAt(Operation &op, int64_t row, int64_t col) {
     bool oneCol = isa<tile::BroadcastOp>(op) && dimOf(operand, 1) == 1;
     operands.push_back({operand, rowOf(operand, oneRow ? 0 : row, oneCol ? 0 : col)});
   }
-  // Tokens are staged in f32.
-  if (isa<arith::ExtFOp>(op) &&
-      cast<RankedTensorType>(operands[0].second.getType()).getElementType().isF32()) {
+  // Tokens along K are staged in f32, of which their own dtype is a part.
+  if (isa<arith::ExtFOp>(op) && getElementTypeOrSelf(operands[0].second).isF32()) {
     values[op.getResult(0)] = operands[0].second;
     return success();
   }
-  for (auto [operand, tile] : operands)
-    values[operand] = tile;
+  for (auto [operand, tile] : operands) {
+    Type own = getElementTypeOrSelf(operand);
+    bool isWider = OpTrait::hasElementwiseMappableTraits(&op) && getElementTypeOrSelf(tile) != own;
+    values[operand] = isWider ? Value(arith::TruncFOp::create(b, cast<RankedTensorType>(tile.getType()).clone(own), tile)) : tile;
+  }
   LogicalResult result = lowerPlain(op);
   for (auto [operand, tile] : operands)
     if (dimOf(operand, 0) > 1 || lazy.contains(operand))
@@ -109,7 +111,7 @@ bool Lowering::isFormedLater(Operation &op) {
   if (!isWindowed(op))
     return false;
   bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) || op.hasTrait<OpTrait::ConstantLike>() ||
          (elementwise && llvm::any_of(op.getOperands(), [&](Value v) { return lazy.contains(v); }));
 }
 
