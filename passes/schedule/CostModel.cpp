@@ -36,21 +36,25 @@ int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
   return divideCeilSigned(bv, warps * (32 / facts.lanes));
 }
 
+/// Of a buffer of so many numbers: the next one begins at a multiple of 16.
+static int64_t bufferBytes(int64_t numbers) { return llvm::alignTo(numbers * 4, 16); }
+
 /// Copies, scores, decays along K, the operands of the fold and the tokens of a
 /// window: what is needed if no two of them can share their bytes.
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
-  int64_t length = facts.ringLength, bytes = facts.reads * facts.tokens * length * 4;
+  int64_t length = facts.ringLength, tokens = facts.tokens, bytes = facts.reads * bufferBytes(tokens * length);
   bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
   bool bulkKeys = bulk && !facts.scattered;
   if (bulk) // and room for the mbarriers and for alignment
     bytes += tiling.bv * facts.K * facts.stateBytes + (bulkKeys ? length * facts.K * 4 : 0) + 256;
   if (alongK)
-    bytes += (length + 1 + facts.tokens * (1 + facts.levels())) * facts.K * 4;
-  if (facts.tokens > 1) { // tokens and what is formed of them, scores, columns, results of loops
-    int64_t perRead = facts.K * (alongK ? 2 : 1) + facts.tokens * (alongK ? facts.levels() : 1) + 4;
-    if (facts.tokens > tiling.unroll)
-      perRead += tiling.bv * (length ? 2 : 1);
-    bytes += facts.reads * facts.tokens * 4 * perRead;
+    bytes += ((length ? length + 1 : 0) + tokens * (1 + facts.levels())) * facts.K * 4;
+  if (tokens > 1) { // tokens and what is formed of them, scores, columns, results of loops
+    int64_t operands = alongK ? (length ? 3 : 2) : 1, pairs = tokens * tokens * (alongK ? facts.levels() : 1);
+    int64_t perRead = operands * tokens * facts.K * 4 + bufferBytes(pairs + (alongK ? tokens : 0)) + 4 * bufferBytes(tokens);
+    if (tokens > tiling.unroll)
+      perRead += tokens * tiling.bv * 4 * (length ? 2 : 1);
+    bytes += facts.reads * perRead;
   }
   if (facts.loopGates)
     bytes += facts.K * 4;

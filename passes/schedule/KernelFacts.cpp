@@ -47,6 +47,8 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
       facts.loopStores |= isa<replay::StoreStateOp>(op) && isa<scf::ForOp>(op->getParentOp());
       return;
     }
+    if (isa<replay::GateOp, replay::CumulateOp>(op) && cast<ShapedType>(op->getResult(0).getType()).getDimSize(1) > 1)
+      facts.gateDim = facts.K;
     if (auto load = dyn_cast<replay::LoadStateOp>(op))
       useState(load.getState());
     if (auto read = dyn_cast<replay::ReadOp>(op)) {
