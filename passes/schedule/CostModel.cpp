@@ -47,10 +47,11 @@ static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
   bool bulkKeys = bulk && !facts.scattered;
   if (bulk) // and room for the mbarriers and for alignment
     bytes += tiling.bv * facts.K * facts.stateBytes + (bulkKeys ? length * facts.K * 4 : 0) + 256;
+  int64_t levels = facts.paths ? 1 : facts.levels(); // a tree has its gates in place of decays
   if (alongK)
-    bytes += ((length ? length + 1 : 0) + tokens * (1 + facts.levels())) * facts.K * 4;
+    bytes += ((length ? length + 1 : 0) + tokens * (1 + levels)) * facts.K * 4;
   if (tokens > 1) { // tokens and what is formed of them, scores, columns, results of loops
-    int64_t operands = alongK ? (length ? 3 : 2) : 1, pairs = tokens * tokens * (alongK ? facts.levels() : 1);
+    int64_t operands = alongK ? (length ? 3 : 2) : 1, pairs = tokens * tokens * (alongK ? levels : 1);
     int64_t perRead = operands * tokens * facts.K * 4 + bufferBytes(pairs + (alongK ? tokens : 0)) + 4 * bufferBytes(tokens);
     if (tokens > tiling.unroll)
       perRead += tokens * tiling.bv * 4 * (length ? 2 : 1);
