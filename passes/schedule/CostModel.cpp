@@ -40,7 +40,9 @@ int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
 static int64_t bufferBytes(int64_t numbers) { return llvm::alignTo(numbers * 4, 16); }
 
 /// Copies, scores, decays along K, the operands of the fold and the tokens of a
-/// window: what is needed if no two of them can share their bytes.
+/// window: what is needed if no two of them share their bytes, but for operands that
+/// are formed where the decays between tokens have been used: what replay-plan-shared
+/// takes where more would cost a block, gaps in its placement aside.
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
   int64_t length = facts.ringLength, tokens = facts.tokens, bytes = facts.reads * bufferBytes(tokens * length);
   bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
@@ -51,8 +53,8 @@ static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
   if (alongK)
     bytes += ((length ? length + 1 : 0) + tokens * (1 + levels)) * facts.K * 4;
   if (tokens > 1) { // tokens and what is formed of them, scores, columns, results of loops
-    int64_t operands = alongK ? (length ? 3 : 2) : 1, pairs = tokens * tokens * (alongK ? levels : 1);
-    int64_t perRead = operands * tokens * facts.K * 4 + bufferBytes(pairs + (alongK ? tokens : 0)) + 4 * bufferBytes(tokens);
+    int64_t pairs = tokens * tokens * (alongK ? levels : 1) + (alongK ? tokens : 0);
+    int64_t perRead = tokens * facts.K * 4 * (alongK ? 2 : 1) + bufferBytes(pairs) + 4 * bufferBytes(tokens);
     if (tokens > tiling.unroll)
       perRead += tokens * tiling.bv * 4 * (length ? 2 : 1);
     bytes += facts.reads * perRead;
@@ -82,7 +84,7 @@ int64_t schedule::stateRegisters(const KernelFacts &facts) {
   return facts.tokens > 1 ? constant.windowRegisters : constant.stateRegisters;
 }
 
-SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
+SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target, int64_t *leastShared) {
   if (!facts.stateBytes)
     return {Tiling{.bv = facts.V}};
   SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1};
@@ -117,6 +119,8 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
   }
   llvm::erase_if(legal, [&](const Tiling &tiling) {
     int64_t shared = sharedBytes(facts, tiling);
+    if (leastShared)
+      *leastShared = *leastShared ? std::min(*leastShared, shared) : shared;
     return shared > int64_t(target.sharedBytesPerBlock) ||
            (tiling.blocks > 1 &&
             (tiling.blocks * (shared + target.reservedSharedBytes) > int64_t(target.sharedBytesPerMultiprocessor) ||

@@ -63,8 +63,9 @@ inline constexpr double nearTie = 1.03; ///< Predictions are no better than that
 bool isEffective(const KernelFacts &facts, int64_t Tiling::*field);
 /// Of a thread, at most, for its part of the state.
 int64_t stateRegisters(const KernelFacts &facts);
-/// Every legal tiling, in a fixed order; one for kernels without a state.
-llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target);
+/// Every legal tiling, in a fixed order; one for kernels without a state. With the least
+/// shared memory of one whose state fits the registers.
+llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target, int64_t *leastShared = nullptr);
 Costs predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target);
 
 } // namespace replayssm::schedule
