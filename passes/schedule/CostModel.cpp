@@ -84,7 +84,7 @@ int64_t schedule::stateRegisters(const KernelFacts &facts) {
   return facts.tokens > 1 ? constant.windowRegisters : constant.stateRegisters;
 }
 
-SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target, int64_t *leastShared) {
+SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
   if (!facts.stateBytes)
     return {Tiling{.bv = facts.V}};
   SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1};
@@ -117,11 +117,13 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
               legal.push_back({bv, bc, warps, copy, unroll, count});
     }
   }
+  // Where nothing fits, the least is left to replay-plan-shared: buffers may share bytes.
+  int64_t least = INT64_MAX;
+  for (const Tiling &tiling : legal)
+    least = std::min(least, sharedBytes(facts, tiling));
   llvm::erase_if(legal, [&](const Tiling &tiling) {
     int64_t shared = sharedBytes(facts, tiling);
-    if (leastShared)
-      *leastShared = *leastShared ? std::min(*leastShared, shared) : shared;
-    return shared > int64_t(target.sharedBytesPerBlock) ||
+    return shared > std::max(least, int64_t(target.sharedBytesPerBlock)) ||
            (tiling.blocks > 1 &&
             (tiling.blocks * (shared + target.reservedSharedBytes) > int64_t(target.sharedBytesPerMultiprocessor) ||
              tiling.blocks * tiling.warps * 32 > int64_t(target.maxThreadsPerMultiprocessor)));

@@ -65,7 +65,7 @@ bool isEffective(const KernelFacts &facts, int64_t Tiling::*field);
 int64_t stateRegisters(const KernelFacts &facts);
 /// Every legal tiling, in a fixed order; one for kernels without a state. With the least
 /// shared memory of one whose state fits the registers.
-llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target, int64_t *leastShared = nullptr);
+llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target);
 Costs predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target);
 
 } // namespace replayssm::schedule

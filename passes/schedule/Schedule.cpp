@@ -136,12 +136,7 @@ struct Schedule : replayssm::impl::ScheduleBase<Schedule> {
     KernelFacts facts = KernelFacts::of(kernel);
     if (facts.stateBytes && !kernel.getKredAttr())
       return kernel.emitOpError() << "expected a 'kred'";
-    int64_t leastShared = 0;
-    SmallVector<Tiling> legal = legalTilings(facts, target, &leastShared);
-    if (legal.empty() && leastShared)
-      return kernel.emitOpError() << "expected at most " << target.sharedBytesPerBlock
-                                  << " bytes of shared memory per block on " << target.name << " but got " << leastShared
-                                  << " (a shorter window or ring takes less)";
+    SmallVector<Tiling> legal = legalTilings(facts, target);
     if (legal.empty())
       return kernel.emitOpError() << "expected a shape that fits " << stateRegisters(facts)
                                   << " state registers per thread but got K = " << facts.K << " over " << facts.lanes << " lanes";

@@ -39,9 +39,10 @@ Value Lowering::operandRows(Value x) {
   return cache.staged[x] = smem;
 }
 
-/// Those of all reads of `block` that can be formed by now, in front of one barrier.
+/// Those of all reads of `block` that can be formed by now, in front of one barrier;
+/// large ones where they are read, so that one takes the bytes of another.
 void Lowering::formOperands(Block &block) {
-  if (dims.tokens == 1)
+  if (dims.tokens == 1 || dims.tokens * dims.K > 2048)
     return;
   for (Operation &op : block) {
     auto read = dyn_cast<replay::ReadOp>(op);

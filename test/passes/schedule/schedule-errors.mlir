@@ -65,20 +65,3 @@ replay.kernel @too_much_shared shape <H = 1, HV = 1, K = 256, V = 256> null lt0 
     replay.store_state %S1, %slot : <256, 256, f32>
   }
 }
-
-// -----
-
-#ring = #replay.ring<64, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>]>
-// expected-error @below {{'replay.kernel' op expected at most 232448 bytes of shared memory per block on sm_90a but got 233088 (a shorter window or ring takes less)}}
-replay.kernel @long_window shape <H = 1, HV = 1, K = 256, V = 256> null lt0 ring #ring window 16 kred <lanes = 8, vec = 4> {
-  %slot, %ring, %live = replay.row
-  %first, %length = replay.window
-  %wp = replay.load_slot "wp" %ring
-  %q = replay.load_token "q" window(%first, %length) : tensor<16x256xf32>
-  %k = replay.load_token "k" window(%first, %length) : tensor<16x256xf32>
-  %S = replay.load_state %slot : <256, 256, f32>
-  %R = replay.load_ring %ring valid(%wp) : <#ring>
-  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<64x256xf32>, tensor<1x256xf32>)
-  %r:2 = replay.ring_read %R, %w, %q, %k : (!replay.records<#ring>, tensor<64x256xf32>, tensor<16x256xf32>, tensor<16x256xf32>) -> (tensor<16x256xf32>, tensor<16x256xf32>)
-  %s:2 = replay.read %S, %q, %k : (!replay.state<256, 256, f32>, tensor<16x256xf32>, tensor<16x256xf32>) -> (tensor<16x256xf32>, tensor<16x256xf32>)
-}
