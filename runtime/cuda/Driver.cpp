@@ -15,7 +15,8 @@ Result<Driver> Driver::open() {
   if (!library) {
     const char *why = dlerror();
     return Status(StatusCode::Unavailable,
-                  std::string("no CUDA driver: ") + (why ? why : "dlopen failed"));
+                  std::string("no CUDA driver: ") + (why ? why : "dlopen failed") +
+                      " (install NVIDIA's driver or name its library in REPLAYSSM_LIBCUDA; the host device needs none)");
   }
   auto getProcAddress =
       reinterpret_cast<CuGetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));

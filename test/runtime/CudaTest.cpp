@@ -45,6 +45,7 @@ TEST_F(Cuda, NoDriver) {
   EXPECT_EQ(device.status().code(), StatusCode::Unavailable);
   EXPECT_EQ(device.status().message().find("no CUDA driver: libreplayssm-no-such-driver.so"), 0u)
       << device.status().str();
+  EXPECT_NE(device.status().message().find("name its library in REPLAYSSM_LIBCUDA"), std::string::npos);
 
   // A library, but not a driver.
   setenv("REPLAYSSM_LIBCUDA", "libm.so.6", 1);
