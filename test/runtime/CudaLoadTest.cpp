@@ -14,6 +14,13 @@ protected:
   }
 };
 
+/// Of one module.
+std::pair<KernelManifest, KernelManifest> twoManifests() {
+  KernelManifest first = exampleManifest(), second = first;
+  second.name = "gdn_cursors";
+  return {first, second};
+}
+
 TEST_F(CudaLoad, PtxLog) {
   Device device = open();
   KernelManifest manifest = exampleManifest();
@@ -46,8 +53,7 @@ TEST_F(CudaLoad, NoSuchKernel) {
 /// One module for all kernels of a code; it goes with the last of them.
 TEST_F(CudaLoad, KernelsShareTheirModule) {
   Device device = open();
-  KernelManifest first = exampleManifest(), second = first;
-  second.name = "gdn_cursors";
+  auto [first, second] = twoManifests();
   std::string ptx = examplePtx(first) + examplePtx(second);
   std::optional<std::vector<Kernel>> kernels = device.loadKernels(ptx, {first, second}).take();
   ASSERT_EQ(kernels->size(), 2u);
@@ -68,8 +74,7 @@ TEST_F(CudaLoad, KernelsShareTheirModule) {
 /// A graph keeps the module of the one kernel that it recorded, without the kernels.
 TEST_F(CudaLoad, GraphOfASharedModule) {
   Device device = open();
-  KernelManifest first = exampleManifest(), second = first;
-  second.name = "gdn_cursors";
+  auto [first, second] = twoManifests();
   std::optional<std::vector<Kernel>> kernels =
       device.loadKernels(examplePtx(first) + examplePtx(second), {first, second}).take();
   ASSERT_OK(device.beginCapture());
@@ -97,8 +102,7 @@ TEST_F(CudaLoad, KernelNamedTwice) {
 
 TEST_F(CudaLoad, OneKernelOfManyFails) {
   Device device = open();
-  KernelManifest first = exampleManifest(), second = first;
-  second.name = "gdn_cursors";
+  auto [first, second] = twoManifests();
   EXPECT_STATUS(device.loadKernels(examplePtx(first), {first, second}).status(),
                 "invalid argument: cuModuleGetFunction of 'gdn_cursors': CUDA_ERROR_NOT_FOUND: "
                 "text of 500");
