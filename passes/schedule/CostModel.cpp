@@ -17,7 +17,10 @@ struct Constants {
   int64_t windowRegisters = 128;    // the same of a window, whose tokens are much to do for a thread
   int64_t baseRegisters = 36;       // addresses, scalars, temporaries
   int64_t pathRegisters = 6;        // of a token of a tree and a row, where gates run along K
+  int64_t parentRegisters = 2;      // of a token of a tree where they do not
+  int64_t aheadRegisters = 16;      // the same without a loop over tokens: they are selected ahead
   int64_t foldRegisters = 32;       // of a window beside a fold
+  int64_t carryRegisters = 48;      // of a window beside a loop that carries a state
   double spillRegisters = 30;       // that a window lacks when spills take as long as the rest
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
@@ -26,8 +29,8 @@ struct Constants {
   double aloneFactor = 1.1;         // nothing runs while a block that is alone waits at its barriers
   double issuePerCycle = 4;         // warp instructions of a multiprocessor
   double instructionsPerWarp = 350; // scalars, gates, norms, addresses
-  double perRead = 25;              // of a loop over tokens: its results pass through shared memory
-  double perToken = 110;            // of a window: the same once more
+  double instructionsPerToken = 110; // of a window: the same once more
+  double instructionsPerRead = 25;  // of a loop over tokens: results pass through shared memory
   double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
 } constant;
 } // namespace
@@ -203,11 +206,11 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
     // are not a loop are in flight together.
     double perToken = 1 + (isLoop ? 0 : (rows + tokens / 2) / 4.0);
     if (facts.paths)
-      perToken += alongK ? constant.pathRegisters * rows : isLoop ? 2 : 16;
+      perToken += alongK ? constant.pathRegisters * rows : isLoop ? constant.parentRegisters : constant.aheadRegisters;
     int64_t pairs = perLane * (alongK ? 3 : 2); // in flight for scores of tokens
     ring += (passes > 1 ? perLane : 0) - (bulkKeys && !alongK ? keys / 2 : 0);
     reading = state + std::max(ring, pairs) + int64_t(tokens * perToken) +
-              (facts.folds ? constant.foldRegisters : 0) + (facts.loopSteps ? 3 * constant.foldRegisters / 2 : 0);
+              (facts.folds ? constant.foldRegisters : 0) + (facts.loopSteps ? constant.carryRegisters : 0);
   }
   LoopCosts loops = predictLoops(facts, tiling);
   costs.registers = constant.baseRegisters + std::max({reading, state + folding, loops.registers});
@@ -245,7 +248,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
     double pairs = tokens * tokens / 2.0, rowsOfKeys = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
     double instructions = perLane * (1.25 + rowsOfKeys) + 18;
     int64_t records = length ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
-    perThread += tokens * (constant.perToken + (isLoop ? facts.reads * constant.perRead : 0)) + facts.reads * tokens * records +
+    perThread += tokens * (constant.instructionsPerToken + (isLoop ? facts.reads * constant.instructionsPerRead : 0)) + facts.reads * tokens * records +
                  facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
                  pairs * facts.reads * (divideCeilSigned(rows, facts.lanes) + 4) +
                  12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
