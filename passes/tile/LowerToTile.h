@@ -190,8 +190,8 @@ private:
   tile::Layout formedRow() const;
   Value operandRows(Value x);
   void formOperands(mlir::Block &block);
-  bool unrollsTokens() const { return dims.unroll >= dims.tokens; }
-  void forTokens(llvm::function_ref<void(Value)> body);
+  bool isLoop(int64_t count) const { return count > dims.unroll; } ///< Over so many tokens.
+  void forTokens(int64_t count, llvm::function_ref<void(Value)> body);
   Value rowAt(Value smem, Value t);
   void readTokens(mlir::ValueRange ys, llvm::function_ref<Value(size_t, Value)> of);
   mlir::LogicalResult lowerReadOfTokens(replay::ReadOp op);

@@ -55,14 +55,14 @@ void Lowering::formOperands(Block &block) {
 
 /// A loop, since loads of all tokens together would fill the registers; few tokens
 /// one behind another.
-void Lowering::forTokens(function_ref<void(Value)> body) {
-  if (unrollsTokens()) {
-    for (int64_t t = 0; t < dims.tokens; ++t)
+void Lowering::forTokens(int64_t count, function_ref<void(Value)> body) {
+  if (!isLoop(count)) {
+    for (int64_t t = 0; t < count; ++t)
       body(i64(t));
     return;
   }
-  auto loop = scf::ForOp::create(b, index(0), index(dims.tokens), index(1));
-  loop->setAttr("tile.unroll", b.getI64IntegerAttr(std::min(dims.unroll, dims.tokens)));
+  auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
+  loop->setAttr("tile.unroll", b.getI64IntegerAttr(dims.unroll));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(arith::IndexCastOp::create(b, b.getI64Type(), loop.getInductionVar()));
@@ -87,19 +87,19 @@ Value Lowering::staged(Value source) {
   return cache.staged[source] = smem;
 }
 
-/// Each of `ys` for all tokens: results of a loop in shared memory, where each thread
-/// finds its own again.
+/// Each of `ys` for all its tokens: results of a loop in shared memory, where each
+/// thread finds its own again.
 void Lowering::readTokens(ValueRange ys, function_ref<Value(size_t, Value)> of) {
-  if (!unrollsTokens())
+  int64_t count = cast<ShapedType>(ys.front().getType()).getDimSize(0), next = 0;
+  if (isLoop(count))
     for (Value y : ys)
-      read[y] = alloc(dims.tokens, dims.bv, b.getF32Type());
-  int64_t next = 0;
-  forTokens([&](Value t) {
+      read[y] = alloc(count, dims.bv, b.getF32Type());
+  forTokens(count, [&](Value t) {
     for (auto [i, y] : llvm::enumerate(ys))
-      if (unrollsTokens())
-        define(y, next, of(i, t));
-      else
+      if (isLoop(count))
         store(of(i, t), read[y], arith::MulIOp::create(b, t, i64(dims.bv)), dims.bv);
+      else
+        define(y, next, of(i, t));
     ++next;
   });
 }

@@ -205,37 +205,28 @@ LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
     xs.push_back(several ? operandRows(x) : f32(broadcast(fetch(values.lookup(x)), {1, dims.K})));
     scores.push_back(alloc(count, length, b.getF32Type()));
   }
-  auto each = [&](function_ref<void(Value)> body) { several ? forTokens(body) : body(i64(0)); };
-  auto ofToken = [&](Value t, int64_t size, int64_t plus = 0) {
-    if (!several)
-      return i64(plus);
-    Value at = arith::MulIOp::create(b, t, i64(size));
-    return plus ? Value(arith::AddIOp::create(b, at, i64(plus))) : at;
-  };
+  auto scoresOf = [&](Value t) { return Value(arith::MulIOp::create(b, t, i64(length))); };
 
   // Scores of every record, through shared memory from the rows' owners to all.
   std::optional<Value> guard = foldCondition(op.getRecords(), op->getBlock());
   for (int64_t pass = 0; pass * dims.bc < length; ++pass) {
     Value keys = weightedKeys(ring, pass);
-    each([&](Value t) {
-      for (auto [x, smem] : llvm::zip_equal(xs, scores))
-        store(dot(keys, several ? rowAt(x, t) : x, 1), smem, ofToken(t, length, pass * dims.bc), 1);
+    forTokens(count, [&](Value t) {
+      for (auto [x, smem] : llvm::zip_equal(xs, scores)) {
+        Value at = arith::AddIOp::create(b, scoresOf(t), i64(pass * dims.bc));
+        store(dot(keys, several ? rowAt(x, t) : x, 1), smem, at, 1);
+      }
     });
     if (guard)
       stageKeys(ring, pass, keys, *guard);
   }
   if (guard)
     stageValues(ring, *guard);
-  auto readAt = [&](size_t i, Value t) {
-    Value score = load(scores[i], ofToken(t, length), {length, 1}, b.getF32Type(), 1, layouts.ringScalars(length));
+  readTokens(op.getYs(), [&](size_t i, Value t) {
+    Value score = load(scores[i], scoresOf(t), {length, 1}, b.getF32Type(), 1, layouts.ringScalars(length));
     if (gateDim(ring.format, dims) == 1)
       score = mul(ring.w, score);
     return dot(score, ring.d, 0, {}, anchorOf(layouts.spreadValues()));
-  };
-  if (!several)
-    for (auto [i, y] : llvm::enumerate(op.getYs()))
-      values[y] = readAt(i, Value());
-  else
-    readTokens(op.getYs(), readAt);
+  });
   return success();
 }

@@ -220,7 +220,7 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
   auto x = [&](int64_t i) { return f32(fetch(rowOf(op.getX(), i))); };
   if (!alongK) {
     Value keys = rowsAlongK(ys), xs = operandRows(op.getX());
-    forTokens([&](Value i) { store(dot(keys, rowAt(xs, i), 1), smem, arith::MulIOp::create(b, i, i64(count)), 1); });
+    forTokens(count, [&](Value i) { store(dot(keys, rowAt(xs, i), 1), smem, arith::MulIOp::create(b, i, i64(count)), 1); });
     return success();
   }
   // Each token with itself, in one more row: nothing has decayed.
