@@ -16,6 +16,13 @@ static Status toStatus(Error error, const char *what) {
   return {StatusCode::Internal, std::string(what) + ": " + toString(std::move(error))};
 }
 
+/// A vector of bf16 that lives across blocks is carried as f32 by a CPU without
+/// bf16, which narrows it here. The module has no bf16 arithmetic (retargetToHost),
+/// so the value is always one that was widened: its upper half.
+static __bf16 narrowToBF16(float widened) {
+  return bit_cast<__bf16>(static_cast<uint16_t>(bit_cast<uint32_t>(widened) >> 16));
+}
+
 /// All that JIT-compiled code may call. Nothing else of the process is visible to
 /// it, so an unexpected library call is an error here and not a surprise.
 static orc::SymbolMap hostSymbols(orc::LLJIT &jit) {
@@ -44,6 +51,7 @@ static orc::SymbolMap hostSymbols(orc::LLJIT &jit) {
   add("truncf", static_cast<float (*)(float)>(std::trunc));
   add("rintf", static_cast<float (*)(float)>(std::rint));
   add("nearbyintf", static_cast<float (*)(float)>(std::nearbyint));
+  add("__truncsfbf2", narrowToBF16);
   add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(std::memcpy));
   add("memset", static_cast<void *(*)(void *, int, size_t)>(std::memset));
   add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(std::memmove));
