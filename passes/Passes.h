@@ -1,6 +1,7 @@
 //===- Passes.h - Every pass of replayssm -----------------------*- C++ -*-===//
 #pragma once
 
+#include "common/Targets.h"
 #include "dialects/Replay/ReplayDialect.h"
 #include "dialects/Tile/TileDialect.h"
 

@@ -62,7 +62,7 @@ def EraseKind : Pass<"replay-erase-kind", "::mlir::ModuleOp"> {
 def Schedule : Pass<"replay-schedule", "::mlir::ModuleOp"> {
   let summary = "Sets #replay.tiling on every kernel from the chip table and a cost model";
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_90a\"", "sm_90, sm_90a, sm_100a or sm_100f">,
+    Option<"chip", "chip", "std::string", "::replayssm::defaultTarget", "as --target takes it">,
     Option<"tiling", "tiling", "std::string", "\"\"",
            "fields to force, for example bv=64,warps=8">,
     Option<"printCandidates", "print-candidates", "bool", "false",
@@ -75,7 +75,7 @@ def Schedule : Pass<"replay-schedule", "::mlir::ModuleOp"> {
 
 def LowerToTile : Pass<"replay-lower-to-tile", "::mlir::ModuleOp"> {
   let summary = "Each scheduled kernel -> a gpu.func of tile ops, with its manifest";
-  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "target of the gpu.module">];
+  let options = [Option<"chip", "chip", "std::string", "::replayssm::defaultTarget", "target of the gpu.module">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
       "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
       "::mlir::NVVM::NVVMDialect", "::replayssm::tile::TileDialect"];

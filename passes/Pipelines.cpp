@@ -61,11 +61,16 @@ void buildGpu(OpPassManager &pm) {
   gpu.addPass(createCSEPass());
 }
 
+/// An option keeps no copy of its description.
+StringRef chips() {
+  static const std::string list = "one of " + knownTargets();
+  return list;
+}
+
 /// Options of the registered pipelines; the same for all, so that a stage can
 /// be exchanged for another in a command line.
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  Option<std::string> chip{*this, "chip", llvm::cl::desc("sm_90, sm_90a, sm_100a or sm_100f"),
-                           llvm::cl::init("sm_90a")};
+  Option<std::string> chip{*this, "chip", llvm::cl::desc(chips()), llvm::cl::init(defaultTarget)};
   Option<std::string> tiling{*this, "tiling",
                              llvm::cl::desc("fields of #replay.tiling to force, for example bv=64,warps=8"),
                              llvm::cl::init("")};

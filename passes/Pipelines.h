@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "common/Targets.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -24,7 +26,7 @@ std::string stageNames();
 
 /// What the caller decides; every other decision is the schedule's.
 struct StageOptions {
-  std::string chip = "sm_90a";
+  std::string chip = defaultTarget;
   std::string tiling; ///< Fields of #replay.tiling to force, "" for none.
 };
 

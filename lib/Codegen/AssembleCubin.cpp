@@ -1,5 +1,5 @@
 //===- AssembleCubin.cpp - PTX to machine code by ptxas -------------------===//
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
 #include "lib/Codegen/Emit.h"
 
 #include "llvm/ADT/ScopeExit.h"

@@ -1,5 +1,5 @@
 //===- EmitPTX.cpp - LLVM dialect to PTX text -----------------------------===//
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
 #include "lib/Codegen/Emit.h"
 #include "lib/Codegen/LowerToLLVM.h"
 #include "lib/Codegen/Markers.h"

@@ -1,6 +1,7 @@
 //===- Driver.cpp - The command line of the compiler proper ---------------===//
 #include "lib/Compiler/Driver.h"
 
+#include "common/Targets.h"
 #include "replayssm/Compiler.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,16 +19,17 @@ using llvm::StringRef;
 
 namespace {
 
-constexpr llvm::StringLiteral usage =
-    "usage: replayssm-opt --emit=mlir|llvm|ptx|cubin [--target=<chip>] [--stop-after=<stage>]\n"
-    "           [--tiling=<field>=<value>,...] [--verify-each] [--cache=<folder>] [--manifest=<file>]\n"
-    "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n"
-    "  --target      sm_90, sm_90a (default), sm_100a or sm_100f\n"
-    "  --stop-after  with --emit=mlir: import, derive, fuse, schedule, tile or gpu (default)\n"
-    "  --tiling      overrides of the schedule: bv, bc, warps, copy, unroll, blocks\n"
-    "  --cache       with --emit=ptx or cubin: compiled kernels are kept there, and taken from there\n"
-    "  --manifest    how the kernels are launched (JSON); not with --emit=mlir\n"
-    "  --spec        one kernel, instead of a file (docs/spec.md); --emit=ptx may then be left out\n";
+std::string usage() {
+  return "usage: replayssm-opt --emit=mlir|llvm|ptx|cubin [--target=<chip>] [--stop-after=<stage>]\n"
+         "           [--tiling=<field>=<value>,...] [--verify-each] [--cache=<folder>] [--manifest=<file>]\n"
+         "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n"
+         "  --target      " + knownTargets() + "; default " + defaultTarget + "\n"
+         "  --stop-after  with --emit=mlir: import, derive, fuse, schedule, tile or gpu (default)\n"
+         "  --tiling      overrides of the schedule: bv, bc, warps, copy, unroll, blocks\n"
+         "  --cache       with --emit=ptx or cubin: compiled kernels are kept there, and taken from there\n"
+         "  --manifest    how the kernels are launched (JSON); not with --emit=mlir\n"
+         "  --spec        one kernel, instead of a file (docs/spec.md); --emit=ptx may then be left out\n";
+}
 
 /// Options that only the compiler has: without --emit they would be taken for passes.
 constexpr StringRef needEmit[] = {"-target", "-stop-after", "-tiling", "-cache", "-manifest"};
@@ -189,11 +191,11 @@ int replayssm::driverMain(int argc, char **argv) {
   Result<Command> command = parseCommand(argc, argv);
   if (!command) {
     int code = fail(command.status());
-    llvm::errs() << usage;
+    llvm::errs() << usage();
     return code;
   }
   if (command->help) {
-    llvm::outs() << usage;
+    llvm::outs() << usage();
     return 0;
   }
   Result<CompiledModule> compiled = compile(*command);

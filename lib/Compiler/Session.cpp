@@ -1,7 +1,7 @@
 //===- Session.cpp - One compilation: source, stages, diagnostics ---------===//
 #include "lib/Compiler/Session.h"
 
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
 #include "lib/Compiler/SpecCheck.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -1,14 +1,12 @@
 //===- Jit.cpp - Compile and load in one step -----------------------------===//
 #include "replayssm/Jit.h"
 
+#include "common/Targets.h"
 #include "lib/Compiler/Session.h"
 #include "lib/Jit/HostJit.h"
 #include "runtime/Backend.h"
 
 using namespace replayssm;
-
-/// Whose optimiser pipeline the host device runs: the host checks device code.
-static constexpr const char *hostDeviceTarget = "sm_90a";
 
 static Result<std::vector<Kernel>> jitForHost(Device &device, std::string_view mlir,
                                               std::string_view fileName,
@@ -38,7 +36,8 @@ Result<std::vector<Kernel>> replayssm::jitSource(Device &device, std::string_vie
   CompileOptions own = options;
   own.emit = Emit::PTX;
   own.stopAfter.clear();
-  own.target = device.isHost() ? hostDeviceTarget : device.target();
+  // The host device checks device code: it runs that of the default target.
+  own.target = device.isHost() ? defaultTarget : device.target();
   if (device.isHost())
     return jitForHost(device, mlir, fileName, own);
   Result<CompiledModule> compiled = compileSource(mlir, fileName, own);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
 #include "passes/Passes.h"
 
 namespace replayssm::schedule {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/tile/LowerToTile.h"
 
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,5 +1,5 @@
 //===- PlanShared.cpp - Where buffers and mbarriers lie in shared memory --===//
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
 #include "passes/gpu/Threads.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -153,7 +153,7 @@ namespace {
 struct PlanShared : replayssm::impl::PlanSharedBase<PlanShared> {
   using PlanSharedBase::PlanSharedBase;
   void runOnOperation() override {
-    std::string chip = "sm_90a";
+    std::string chip = defaultTarget;
     if (ArrayAttr targets = getOperation().getTargetsAttr())
       for (Attribute target : targets)
         if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target))

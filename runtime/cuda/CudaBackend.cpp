@@ -1,6 +1,8 @@
 //===- CudaBackend.cpp - One GPU through the driver -----------------------===//
 #include "runtime/cuda/CudaBackend.h"
 
+#include "common/Targets.h"
+
 using namespace replayssm;
 using namespace replayssm::rt;
 using namespace replayssm::rt::cuda;
@@ -17,16 +19,6 @@ Result<std::shared_ptr<Backend>> rt::openCudaBackend(int ordinal) {
 //===----------------------------------------------------------------------===//
 // Opening and closing
 //===----------------------------------------------------------------------===//
-
-/// The chips that the compiler has a target for. Code for an `a` target runs on
-/// exactly this compute capability, so there is no nearest one to fall back to.
-static const char *targetOf(int major, int minor) {
-  if (major == 9 && minor == 0)
-    return "sm_90a";
-  if (major == 10 && minor == 0)
-    return "sm_100a";
-  return nullptr;
-}
 
 Status CudaBackend::open(int ordinal) {
   // Whatever stops the driver from starting, there is no GPU to use.
@@ -51,13 +43,11 @@ Status CudaBackend::open(int ordinal) {
   RSSM_CU(driver, cuDeviceGetAttribute, &l2, CuDeviceL2CacheSize, device);
   RSSM_CU(driver, cuDeviceGetAttribute, &processors, CuDeviceMultiprocessorCount, device);
   RSSM_CU(driver, cuDeviceGetAttribute, &shared, CuDeviceMaxSharedPerBlockOptin, device);
-  const char *target = targetOf(major, minor);
+  Result<const TargetFacts *> target = targetOf({major, minor});
   if (!target)
-    return {StatusCode::Unsupported,
-            "CUDA device " + std::to_string(ordinal) + " (" + name_ +
-                "): expected compute capability 9.0 or 10.0 but got " + std::to_string(major) +
-                "." + std::to_string(minor)};
-  target_ = target;
+    return {target.status().code(),
+            "CUDA device " + std::to_string(ordinal) + " (" + name_ + "): " + target.status().message()};
+  target_ = (*target)->name;
   l2Bytes_ = static_cast<uint64_t>(l2);
   multiprocessors_ = static_cast<uint32_t>(processors);
   maxSharedBytes_ = static_cast<uint32_t>(shared);

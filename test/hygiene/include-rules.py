@@ -10,20 +10,22 @@ STANDARD = "<standard>"
 # matching folder decides.
 RULES = {
     "include": [STANDARD, PUBLIC, PUBLIC_C],
-    "dialects": [STANDARD, "dialects/", "mlir/", "llvm/", "replayssm/KernelABI.h",
+    "common": [STANDARD, "common/", "replayssm/Status.h"],
+    "dialects": [STANDARD, "dialects/", "common/", "mlir/", "llvm/", "replayssm/KernelABI.h",
                  "replayssm/KernelSpec.h", "replayssm/Status.h"],
-    "passes": [STANDARD, "passes/", "dialects/", "mlir/", "llvm/ADT/", "llvm/Support/",
+    "passes": [STANDARD, "passes/", "dialects/", "common/", "mlir/", "llvm/ADT/", "llvm/Support/",
                "replayssm/KernelABI.h", "replayssm/KernelSpec.h", "replayssm/Status.h"],
-    "lib": [STANDARD, "lib/", "passes/", "dialects/", "mlir/", "llvm/", PUBLIC],
-    "lib/Jit": [STANDARD, "lib/", "passes/", "dialects/", "runtime/", "mlir/", "llvm/", PUBLIC],
+    "lib": [STANDARD, "lib/", "passes/", "dialects/", "common/", "mlir/", "llvm/", PUBLIC],
+    "lib/Jit": [STANDARD, "lib/", "passes/", "dialects/", "common/", "runtime/", "mlir/", "llvm/",
+                PUBLIC],
     # The host step emits calls of this C interface; no code of the runtime.
-    "lib/Codegen": [STANDARD, "lib/", "passes/", "dialects/", "mlir/", "llvm/",
+    "lib/Codegen": [STANDARD, "lib/", "passes/", "dialects/", "common/", "mlir/", "llvm/",
                     "runtime/host/HostABI.h", PUBLIC],
     "lib/CAPI": [STANDARD, "lib/", PUBLIC, PUBLIC_C],
-    "lib/Import": [STANDARD, "lib/Import/", PUBLIC],
+    "lib/Import": [STANDARD, "lib/Import/", "common/", PUBLIC],
     "lib/Reference": [STANDARD, "lib/Reference/", PUBLIC],
-    "runtime": [STANDARD, "runtime/", PUBLIC, PUBLIC_C],
-    "tools": [STANDARD, "lib/", "runtime/", PUBLIC],
+    "runtime": [STANDARD, "runtime/", "common/", PUBLIC, PUBLIC_C],
+    "tools": [STANDARD, "lib/", "runtime/", "common/", PUBLIC],
     "examples": [STANDARD, PUBLIC, PUBLIC_C],
 }
 # What the C and C++ libraries and the operating system offer.

@@ -25,15 +25,20 @@ TEST_F(Cuda, Open) {
 }
 
 TEST_F(Cuda, Targets) {
-  fake->major = 10;
-  EXPECT_EQ(open().target(), "sm_100a");
+  for (auto [major, minor, target] : {std::tuple(9, 0, "sm_90a"), std::tuple(10, 0, "sm_100a"),
+                                      std::tuple(10, 3, "sm_100f")}) { // code of a family
+    fake->major = major;
+    fake->minor = minor;
+    EXPECT_EQ(open().target(), target);
+  }
+  // 10.1 has the major of 10.0 and is of another family.
   for (auto [major, minor, text] : {std::tuple(8, 0, "8.0"), std::tuple(9, 1, "9.1"),
-                                    std::tuple(10, 3, "10.3"), std::tuple(12, 0, "12.0")}) {
+                                    std::tuple(10, 1, "10.1"), std::tuple(12, 0, "12.0")}) {
     fake->major = major;
     fake->minor = minor;
     EXPECT_STATUS(Device::openCuda().status(),
                   std::string("unsupported: CUDA device 0 (Fake GPU): expected compute capability "
-                              "9.0 or 10.0 but got ") +
+                              "9.0, 10.0 or 10.3 but got ") +
                       text);
   }
 }

@@ -38,7 +38,7 @@ options
   --tiling=<field=value,...>  check, bitwise, bench: overrides of the schedule
   --cache=<folder>         kernels compiled for a GPU are kept there, and taken from there
   --compile-only --target=<chip>  check: compiles into --cache all that the same check loads on
-                           such a GPU (sm_90a, sm_100a); needs no device
+                           such a GPU (chips: replayssm-opt --help); needs no device
   --json=<file>            results; not of demo
   --markdown=<file>        bench, drift: tables
 host device only

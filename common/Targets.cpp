@@ -1,13 +1,18 @@
 //===- Targets.cpp - The one table of chip facts --------------------------===//
-#include "dialects/Replay/Targets.h"
+#include "common/Targets.h"
+
+#include <algorithm>
+#include <vector>
 
 using namespace replayssm;
 
 namespace {
+constexpr Capability onHopper[] = {{9, 0}}, onB200[] = {{10, 0}}, onBlackwell[] = {{10, 0}, {10, 3}};
+
 /// H200. Streams measured with cold caches: read 4.57-4.67, in place 4.20-4.30 TB/s.
-constexpr TargetFacts hopper(const char *name, bool familyOnly) {
+constexpr TargetFacts hopper(const char *name, CodeScope scope) {
   return {.name = name, .ptxFeature = "+ptx80", .ptxVersion = 80,
-          .computeMajor = 9, .computeMinor = 0, .familyOnly = familyOnly,
+          .scope = scope, .runsOn = onHopper,
           .multiprocessors = 132, .maxThreadsPerBlock = 1024,
           .maxThreadsPerMultiprocessor = 2048, .maxBlocksPerMultiprocessor = 32,
           .registersPerMultiprocessor = 65536, .maxRegistersPerThread = 255,
@@ -18,9 +23,10 @@ constexpr TargetFacts hopper(const char *name, bool familyOnly) {
 }
 /// B200. Streams are estimates: 91 and 85 % of the 8 TB/s peak, as on Hopper's 4.8 (95, 89 %)
 /// less a margin, until one is measured. 32-byte accesses need PTX 8.8.
-constexpr TargetFacts blackwell(const char *name, const char *feature, unsigned version) {
+constexpr TargetFacts blackwell(const char *name, CodeScope scope, std::span<const Capability> runsOn,
+                                const char *feature, unsigned version) {
   return {.name = name, .ptxFeature = feature, .ptxVersion = version,
-          .computeMajor = 10, .computeMinor = 0, .familyOnly = true,
+          .scope = scope, .runsOn = runsOn,
           .multiprocessors = 148, .maxThreadsPerBlock = 1024,
           .maxThreadsPerMultiprocessor = 2048, .maxBlocksPerMultiprocessor = 32,
           .registersPerMultiprocessor = 65536, .maxRegistersPerThread = 255,
@@ -32,10 +38,10 @@ constexpr TargetFacts blackwell(const char *name, const char *feature, unsigned 
 }
 
 constexpr TargetFacts targets[] = {
-    hopper("sm_90", false),
-    hopper("sm_90a", true),
-    blackwell("sm_100a", "+ptx86", 86),
-    blackwell("sm_100f", "+ptx88", 88),
+    hopper("sm_90", CodeScope::Forward),
+    hopper("sm_90a", CodeScope::Chip),
+    blackwell("sm_100a", CodeScope::Chip, onB200, "+ptx86", 86),
+    blackwell("sm_100f", CodeScope::Family, onBlackwell, "+ptx88", 88),
 };
 } // namespace
 
@@ -58,4 +64,26 @@ Result<const TargetFacts *> replayssm::lookupTarget(std::string_view name) {
     return target;
   return {StatusCode::InvalidArgument,
           "expected a target of " + knownTargets() + " but got '" + std::string(name) + "'"};
+}
+
+static std::string text(Capability capability) {
+  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
+
+Result<const TargetFacts *> replayssm::targetOf(Capability capability) {
+  const TargetFacts *best = nullptr;
+  std::vector<Capability> known;
+  for (const TargetFacts &target : targets)
+    for (Capability device : target.runsOn) {
+      if (std::find(known.begin(), known.end(), device) == known.end())
+        known.push_back(device);
+      if (device == capability && (!best || target.scope < best->scope))
+        best = &target;
+    }
+  if (best)
+    return best;
+  std::string list;
+  for (size_t i = 0; i < known.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + text(known[i]);
+  return {StatusCode::Unsupported, "expected compute capability " + list + " but got " + text(capability)};
 }

@@ -1,6 +1,6 @@
 //===- Targets.h - The one table of chip facts ------------------*- C++ -*-===//
 //
-// Plain C++: used by the scheduler's cost model and by code generation alike.
+// Plain C++: the scheduler's cost model, code generation and the runtime read it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -8,10 +8,23 @@
 #include "replayssm/Status.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace replayssm {
+
+struct Capability {
+  int major, minor;
+  bool operator==(const Capability &) const = default;
+};
+
+/// On what else than its own chip the code of a target runs.
+enum class CodeScope {
+  Chip,    ///< Nothing else ("a").
+  Family,  ///< Later chips of the family ("f").
+  Forward, ///< Every later chip, as PTX.
+};
 
 /// What one chip offers. Bandwidths are measured streams of a whole kernel
 /// (not data-sheet peaks), in 1e9 bytes per second.
@@ -19,8 +32,8 @@ struct TargetFacts {
   const char *name;        ///< As given to --target, and the chip of LLVM.
   const char *ptxFeature;  ///< Pins the PTX ISA version, for example "+ptx80".
   unsigned ptxVersion;     ///< The same, major * 10 + minor.
-  int computeMajor, computeMinor;
-  bool familyOnly;         ///< Code runs on this chip or family only ("a", "f").
+  CodeScope scope;
+  std::span<const Capability> runsOn; ///< Devices that are known to run the code.
 
   unsigned multiprocessors;
   unsigned maxThreadsPerBlock;
@@ -48,5 +61,11 @@ const TargetFacts *findTarget(std::string_view name);
 Result<const TargetFacts *> lookupTarget(std::string_view name);
 /// "sm_90, sm_90a, sm_100a, sm_100f".
 std::string knownTargets();
+/// What is compiled for where nothing else is said.
+inline constexpr char defaultTarget[] = "sm_90a";
+
+/// What to compile for on a device of this capability: the target of the narrowest
+/// scope that runs there. The error lists the capabilities that there is one for.
+Result<const TargetFacts *> targetOf(Capability capability);
 
 } // namespace replayssm

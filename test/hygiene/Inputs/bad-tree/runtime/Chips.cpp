@@ -1,0 +1,1 @@
+const char *target = "sm_90a";
