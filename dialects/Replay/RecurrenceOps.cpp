@@ -1,9 +1,11 @@
 //===- RecurrenceOps.cpp - Verifiers of layers, states and reads ----------===//
+#include "common/Bounds.h"
 #include "dialects/Replay/Checks.h"
 
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
+using namespace replayssm;
 using namespace replayssm::replay;
 
 /// Reads and updates need d, k and g; further fields are the kernel's own.
@@ -14,10 +16,9 @@ static LogicalResult expectRecordFields(Operation *op, RecordsType records) {
   return success();
 }
 
-static LogicalResult expectPositive(Operation *op, StringRef name, const APFloat &value) {
-  if (value.isFinite() && !value.isNegative() && !value.isZero())
-    return success();
-  return op->emitOpError() << "expected " << name << " > 0 but got " << value.convertToDouble();
+static LogicalResult expectConstant(Operation *op, StringRef name, const APFloat &value, Sign sign) {
+  Status status = checkConstant(name, value.convertToDouble(), sign);
+  return status ? success() : op->emitOpError() << status.message();
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,17 +69,27 @@ LogicalResult LayerOp::verify() {
 
 LogicalResult GateOp::verify() {
   int64_t rows = rowsOf(getA()), gateDim = colsOf(getA());
-  bool isSafe = getForm() == GateForm::Safe, isGiven = getForm() == GateForm::Precomputed;
+  bool isBounded = false, isGiven = false; // by lower_bound; g itself
+  switch (getForm()) {
+  case GateForm::Softplus:
+    break;
+  case GateForm::Safe:
+    isBounded = true;
+    break;
+  case GateForm::Precomputed:
+    isGiven = true;
+    break;
+  }
   unsigned params = isGiven ? 0 : 2;
   if (getParams().size() != params)
     return emitOpError() << "expected " << params + 1 << " operands of gate "
                          << stringifyGateForm(getForm()) << " but got " << getNumOperands();
-  if (isSafe && !getLowerBound())
-    return emitOpError("expected lower_bound of gate safe");
-  if (!isSafe && getLowerBound())
+  if (isBounded && !getLowerBound())
+    return emitOpError() << "expected lower_bound of gate " << stringifyGateForm(getForm());
+  if (!isBounded && getLowerBound())
     return emitOpError() << "expected no lower_bound of gate " << stringifyGateForm(getForm());
-  if (isSafe && !(getLowerBound()->isFinite() && getLowerBound()->isNegative() && !getLowerBound()->isZero()))
-    return emitOpError() << "expected lower_bound < 0 but got " << getLowerBound()->convertToDouble();
+  if (isBounded && failed(expectConstant(*this, "lower_bound", *getLowerBound(), Sign::Negative)))
+    return failure();
   if (isGiven && !getA().getType().getElementType().isF32())
     return emitOpError() << "expected a precomputed gate in f32 but got "
                          << getA().getType().getElementType();
@@ -92,7 +103,7 @@ LogicalResult GateOp::verify() {
 
 LogicalResult BetaOp::verify() {
   if (getFactor() != 1 && getFactor() != 2)
-    return emitOpError() << "expected factor 1 or 2 but got " << getFactor();
+    return emitOpError() << "expected factor 1 or 2 but got " << static_cast<int64_t>(getFactor());
   if (getForm() == BetaForm::Precomputed && !getB().getType().getElementType().isF32())
     return emitOpError() << "expected a precomputed beta in f32 but got "
                          << getB().getType().getElementType();
@@ -102,15 +113,15 @@ LogicalResult BetaOp::verify() {
 }
 
 LogicalResult L2NormOp::verify() {
-  if (failed(expectPositive(*this, "eps", getEps())) ||
-      failed(expectPositive(*this, "scale", getScale())))
+  if (failed(expectConstant(*this, "eps", getEps(), Sign::Positive)) ||
+      failed(expectConstant(*this, "scale", getScale(), Sign::Positive)))
     return failure();
   return expectShape(*this, "the result", getY(), rowsOf(getX()), colsOf(getX()));
 }
 
 LogicalResult RnormOp::verify() {
-  if (failed(expectPositive(*this, "eps", getEps())) ||
-      failed(expectPositive(*this, "scale", getScale())))
+  if (failed(expectConstant(*this, "eps", getEps(), Sign::Positive)) ||
+      failed(expectConstant(*this, "scale", getScale(), Sign::Positive)))
     return failure();
   return expectShape(*this, "the result", getR(), rowsOf(getX()), 1);
 }

@@ -1,6 +1,8 @@
 //===- ReplayDialect.cpp - Attributes, types, registration ----------------===//
 #include "dialects/Replay/ReplayDialect.h"
 
+#include "common/Bounds.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -8,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace replayssm;
 using namespace replayssm::replay;
 
 #include "dialects/Replay/ReplayDialect.cpp.inc"
@@ -34,13 +37,15 @@ void ReplayDialect::initialize() {
 
 LogicalResult ShapeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t H, int64_t HV, int64_t K, int64_t V) {
-  if (H < 1 || HV < 1 || HV % H != 0)
-    return emitError() << "expected HV to be a positive multiple of H but got H = "
-                       << H << ", HV = " << HV;
+  for (auto [name, heads] : {std::pair("H", H), std::pair("HV", HV)})
+    if (Status status = checkRange(name, heads, 1, maxHeads); !status)
+      return emitError() << status.message();
+  if (HV % H != 0)
+    return emitError() << "expected HV to be a multiple of H but got H = " << H << ", HV = " << HV;
   for (auto [name, dim] : {std::pair("K", K), std::pair("V", V)})
-    if (dim < 8 || dim > 256 || dim % 8 != 0)
-      return emitError() << "expected " << name
-                         << " to be a multiple of 8 in 8..256 but got " << dim;
+    if (dim < minDim || dim > maxDim || dim % dimStep != 0)
+      return emitError() << "expected " << name << " to be a multiple of " << dimStep << " in "
+                         << minDim << ".." << maxDim << " but got " << dim;
   return success();
 }
 
@@ -53,8 +58,8 @@ FieldAttr RingAttr::getField(StringRef name) const {
 
 LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t length, ArrayRef<FieldAttr> fields, RingShape) {
-  if (length < 1 || length > 64)
-    return emitError() << "expected a ring length in 1..64 but got " << length;
+  if (length < 1 || length > maxRing)
+    return emitError() << "expected a ring length in 1.." << maxRing << " but got " << length;
   llvm::SmallDenseSet<StringRef> seen;
   for (FieldAttr field : fields) {
     if (!seen.insert(field.getName()).second)
@@ -82,10 +87,10 @@ LogicalResult KredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t bv, int64_t bc, int64_t warps,
                                  CopyKind copy, int64_t unroll, int64_t blocks) {
-  if (bv < 1)
-    return emitError() << "expected bv >= 1 but got " << bv;
-  if (bc < 1 || bc > 64)
-    return emitError() << "expected bc in 1..64 but got " << bc;
+  if (bv < 1 || bv > maxDim)
+    return emitError() << "expected bv in 1.." << maxDim << " but got " << bv;
+  if (bc < 1 || bc > maxRing)
+    return emitError() << "expected bc in 1.." << maxRing << " but got " << bc;
   if (warps < 1 || warps > 16)
     return emitError() << "expected warps in 1..16 but got " << warps;
   if (unroll < 1 || unroll > 16)
@@ -97,9 +102,9 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult StateType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t V, int64_t K, Type dtype) {
-  if (V < 1 || K < 1)
-    return emitError() << "expected positive state dimensions but got " << V
-                       << " and " << K;
+  for (int64_t dim : {V, K})
+    if (dim < 1 || dim > maxDim)
+      return emitError() << "expected state dimensions in 1.." << maxDim << " but got " << V << " and " << K;
   if (!dtype.isF32() && !dtype.isBF16())
     return emitError() << "expected state dtype f32 or bf16 but got " << dtype;
   return success();

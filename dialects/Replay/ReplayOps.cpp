@@ -1,10 +1,12 @@
 //===- ReplayOps.cpp - Op classes; verifiers of kernels -------------------===//
+#include "common/Bounds.h"
 #include "dialects/Replay/Checks.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace replayssm;
 using namespace replayssm::replay;
 
 #define GET_OP_CLASSES
@@ -49,7 +51,6 @@ LogicalResult KernelOp::verify() {
   if (!getBody().empty() && !getBody().hasOneBlock())
     return emitOpError() << "expected a body of one block but got "
                          << llvm::range_size(getBody());
-  constexpr int64_t maxWindow = 16; // paths of a tree are bits of an i32
   for (int64_t window : {tokens(), maxTokens()})
     if (window < 1 || window > maxWindow)
       return emitOpError() << "expected a window in 1.." << maxWindow << " but got " << window;
@@ -96,7 +97,7 @@ LogicalResult CursorOp::verify() {
     return failure();
   if (static_cast<int64_t>(getLength()) != kernel->getRingAttr().getLength())
     return emitOpError() << "expected the ring's length "
-                         << kernel->getRingAttr().getLength() << " but got " << getLength();
+                         << kernel->getRingAttr().getLength() << " but got " << static_cast<int64_t>(getLength());
   return success();
 }
 

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Import.h"
 
-#include <charconv>
+#include "common/Bounds.h"
+
 #include <sstream>
 
 using namespace replayssm;
@@ -14,9 +15,7 @@ namespace {
 
 /// A float literal that reads back to the same double; MLIR wants a point in it.
 std::string literal(double value) {
-  char buffer[32];
-  auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  std::string text(buffer, error == std::errc() ? end : buffer);
+  std::string text = shortest(value);
   if (text.find('.') == std::string::npos)
     text.insert(std::min(text.find('e'), text.size()), ".0");
   return text;
@@ -28,7 +27,14 @@ std::string row(int64_t columns, const char *dtype) {
 
 /// How sums over K are ordered: one 16-byte access of the state per lane.
 const char *kred(DType state) {
-  return state == DType::F32 ? "<lanes = 8, vec = 4>" : "<lanes = 8, vec = 8>";
+  switch (state) {
+  case DType::F32:
+    return "<lanes = 8, vec = 4>";
+  case DType::BF16:
+  case DType::F16:
+    return "<lanes = 8, vec = 8>";
+  }
+  return "";
 }
 
 void printLayer(std::ostream &os, const KernelSpec &spec) {
@@ -47,12 +53,18 @@ void printLayer(std::ostream &os, const KernelSpec &spec) {
      << "     %v: " << value << ", %a: " << gate << ", %b: " << one << ",\n"
      << "     %A_log: " << oneF32 << ", %dt_bias: " << gateF32 << "):\n"
      << "  %g = replay.gate " << name(spec.gate);
-  if (spec.gate == Gate::Precomputed)
+  std::string params = "(%a, %A_log, %dt_bias)", paramTypes = gate + ", " + oneF32 + ", " + gateF32;
+  switch (spec.gate) {
+  case Gate::Softplus:
+    os << params << " : (" << paramTypes;
+    break;
+  case Gate::Safe:
+    os << params << " {lower_bound = " << literal(spec.lowerBound) << " : f64} : (" << paramTypes;
+    break;
+  case Gate::Precomputed:
     os << "(%a) : (" << gate;
-  else
-    os << "(%a, %A_log, %dt_bias)"
-       << (spec.gate == Gate::Safe ? " {lower_bound = " + literal(spec.lowerBound) + " : f64}" : "")
-       << " : (" << gate << ", " << oneF32 << ", " << gateF32;
+    break;
+  }
   os << ") -> " << gateF32 << "\n"
      << "  %beta = replay.beta " << name(spec.beta) << "(%b)"
      << (spec.betaFactor == 2 ? " {factor = 2 : i64}" : "") << " : (" << one << ") -> " << oneF32 << "\n"
@@ -67,7 +79,7 @@ void printLayer(std::ostream &os, const KernelSpec &spec) {
 }
 
 void printRing(std::ostream &os, const KernelSpec &spec) {
-  const char *gate = spec.rule == Rule::GDN ? "one" : "K", *separator = "";
+  const char *gate = spec.gateDim() == 1 ? "one" : "K", *separator = "";
   auto field = [&](const char *name, const char *dtype, const char *head, const char *dim) {
     os << separator << "<\"" << name << "\", " << dtype << ", " << head << ", " << dim << ">";
     separator = ", ";

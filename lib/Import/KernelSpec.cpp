@@ -5,49 +5,93 @@
 
 #include <algorithm>
 #include <bit>
-#include <cfloat>
 #include <cmath>
 
 using namespace replayssm;
 using namespace replayssm::spec;
 
-/// Normal and finite as f32, which is what kernels compute with.
-static bool isPositiveF32(double value) {
-  return std::isfinite(value) && value >= FLT_MIN && value <= FLT_MAX;
+const char *replayssm::name(Rule rule) {
+  switch (rule) {
+  case Rule::GDN: return "gdn";
+  case Rule::KDA: return "kda";
+  }
+  return "unknown";
 }
-
-static std::string text(double value) {
-  char buffer[32];
-  auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  return std::string(buffer, error == std::errc() ? end : buffer);
-}
-
-const char *replayssm::name(Rule rule) { return rule == Rule::GDN ? "gdn" : "kda"; }
 const char *replayssm::name(Phase phase) {
-  constexpr const char *names[] = {"packed", "replay", "cursors", "verify", "fold",
-                                   "compact", "input_replay", "snapshots", "reset"};
-  return names[static_cast<int>(phase)];
+  switch (phase) {
+  case Phase::Packed: return "packed";
+  case Phase::Replay: return "replay";
+  case Phase::Cursors: return "cursors";
+  case Phase::Verify: return "verify";
+  case Phase::Fold: return "fold";
+  case Phase::Compact: return "compact";
+  case Phase::InputReplay: return "input_replay";
+  case Phase::Snapshots: return "snapshots";
+  case Phase::Reset: return "reset";
+  }
+  return "unknown";
 }
 const char *replayssm::name(FlushAt flushAt) {
-  constexpr const char *names[] = {"decode", "verify", "commit", "every_commit"};
-  return names[static_cast<int>(flushAt)];
+  switch (flushAt) {
+  case FlushAt::Decode: return "decode";
+  case FlushAt::Verify: return "verify";
+  case FlushAt::Commit: return "commit";
+  case FlushAt::EveryCommit: return "every_commit";
+  }
+  return "unknown";
 }
-const char *replayssm::name(Fold fold) { return fold == Fold::Records ? "records" : "replay"; }
-const char *replayssm::name(Window window) { return window == Window::Chain ? "chain" : "tree"; }
+const char *replayssm::name(Fold fold) {
+  switch (fold) {
+  case Fold::Records: return "records";
+  case Fold::Replay: return "replay";
+  }
+  return "unknown";
+}
+const char *replayssm::name(Window window) {
+  switch (window) {
+  case Window::Chain: return "chain";
+  case Window::Tree: return "tree";
+  }
+  return "unknown";
+}
 const char *replayssm::name(Layers layers) {
-  constexpr const char *names[] = {"one", "stride", "table"};
-  return names[static_cast<int>(layers)];
+  switch (layers) {
+  case Layers::One: return "one";
+  case Layers::Stride: return "stride";
+  case Layers::Table: return "table";
+  }
+  return "unknown";
 }
 const char *replayssm::name(DType dtype) {
-  return dtype == DType::F32 ? "f32" : dtype == DType::BF16 ? "bf16" : "f16";
+  switch (dtype) {
+  case DType::F32: return "f32";
+  case DType::BF16: return "bf16";
+  case DType::F16: return "f16";
+  }
+  return "unknown";
 }
-const char *replayssm::name(NullRow null) { return null == NullRow::LT0 ? "lt0" : "le0"; }
-
+const char *replayssm::name(NullRow null) {
+  switch (null) {
+  case NullRow::LT0: return "lt0";
+  case NullRow::LE0: return "le0";
+  }
+  return "unknown";
+}
 const char *replayssm::name(Gate gate) {
-  return gate == Gate::Softplus ? "softplus" : gate == Gate::Safe ? "safe" : "precomputed";
+  switch (gate) {
+  case Gate::Softplus: return "softplus";
+  case Gate::Safe: return "safe";
+  case Gate::Precomputed: return "precomputed";
+  }
+  return "unknown";
 }
 const char *replayssm::name(Beta beta) {
-  return beta == Beta::SigmoidF32 ? "sigmoid_f32" : beta == Beta::SigmoidIO ? "sigmoid_io" : "precomputed";
+  switch (beta) {
+  case Beta::SigmoidF32: return "sigmoid_f32";
+  case Beta::SigmoidIO: return "sigmoid_io";
+  case Beta::Precomputed: return "precomputed";
+  }
+  return "unknown";
 }
 
 double KernelSpec::effectiveScale() const {
@@ -134,15 +178,12 @@ static Status validateChoices(const KernelSpec &spec) {
 Status replayssm::validate(const KernelSpec &spec) {
   RSSM_RETURN_IF_ERROR(validateChoices(spec));
   auto range = [](std::string_view name, int64_t value, int64_t low, int64_t high) {
-    return value >= low && value <= high
-               ? Status::ok()
-               : invalid("expected " + quote(name) + " to be an integer in " + std::to_string(low) +
-                         ".." + std::to_string(high) + " but got '" + std::to_string(value) + "'");
+    return ofSpec(checkRange(name, value, low, high));
   };
   RSSM_RETURN_IF_ERROR(range("H", spec.H, 1, maxHeads));
   RSSM_RETURN_IF_ERROR(range("HV", spec.HV, 1, maxHeads));
-  RSSM_RETURN_IF_ERROR(range("K", spec.K, 8, maxDim));
-  RSSM_RETURN_IF_ERROR(range("V", spec.V, 8, maxDim));
+  RSSM_RETURN_IF_ERROR(range("K", spec.K, minDim, maxDim));
+  RSSM_RETURN_IF_ERROR(range("V", spec.V, minDim, maxDim));
   if (spec.hasRing())
     RSSM_RETURN_IF_ERROR(range("L", spec.L, 1, maxRing));
   RSSM_RETURN_IF_ERROR(range("T_max", spec.Tmax, 1, maxWindow));
@@ -152,15 +193,14 @@ Status replayssm::validate(const KernelSpec &spec) {
     return invalid("expected 'HV' to be a multiple of 'H' but got H=" + std::to_string(spec.H) +
                    ", HV=" + std::to_string(spec.HV));
   for (auto [name, dim] : {std::pair("K", spec.K), std::pair("V", spec.V)})
-    if (dim % 8 != 0)
+    if (dim % dimStep != 0)
       return unsupported(std::string(name) + "=" + std::to_string(dim) +
                          " cannot be compiled by this version; supported: multiples of 8");
-  if (!isPositiveF32(spec.eps))
-    return invalid("expected 'eps' to be a positive f32 number but got '" + text(spec.eps) + "'");
-  if (spec.scale != 0 && !isPositiveF32(spec.scale))
-    return invalid("expected 'scale' to be a positive f32 number but got '" + text(spec.scale) + "'");
-  if (spec.gate == Gate::Safe && !isPositiveF32(-spec.lowerBound))
-    return invalid("expected 'lower_bound' to be below 0 but got '" + text(spec.lowerBound) + "'");
+  RSSM_RETURN_IF_ERROR(ofSpec(checkConstant("eps", spec.eps, Sign::Positive)));
+  if (spec.scale != 0)
+    RSSM_RETURN_IF_ERROR(ofSpec(checkConstant("scale", spec.scale, Sign::Positive)));
+  if (spec.gate == Gate::Safe)
+    RSSM_RETURN_IF_ERROR(ofSpec(checkConstant("lower_bound", spec.lowerBound, Sign::Negative)));
   if (spec.gate != Gate::Safe && spec.lowerBound != 0)
     return invalid("'lower_bound' applies to gate=safe only");
   if (spec.betaFactor != 1 && spec.betaFactor != 2)
@@ -180,10 +220,10 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
       value = *number<int64_t>(*given);
   };
   KernelSpec spec;
-  spec.rule = fields.get("rule") == "gdn" ? Rule::GDN : Rule::KDA;
   auto choice = [&](std::string_view key, auto &value, auto... candidates) {
     ((fields.get(key) == name(candidates) ? void(value = candidates) : void()), ...);
   };
+  choice("rule", spec.rule, Rule::GDN, Rule::KDA);
   choice("phase", spec.phase, Phase::Packed, Phase::Replay, Phase::Cursors, Phase::Verify, Phase::Fold,
          Phase::Compact, Phase::InputReplay, Phase::Snapshots, Phase::Reset);
   choice("flush_at", spec.flushAt, FlushAt::Verify, FlushAt::Commit, FlushAt::EveryCommit);
@@ -211,13 +251,13 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
   integer("beta_factor", spec.betaFactor);
   choice("io", spec.io, DType::F32, DType::BF16, DType::F16);
   choice("state", spec.state, DType::F32, DType::BF16, DType::F16);
-  spec.null = fields.get("null") == "lt0" ? NullRow::LT0 : NullRow::LE0;
+  choice("null", spec.null, NullRow::LT0, NullRow::LE0);
   if (auto eps = fields.get("eps"))
     spec.eps = *number<double>(*eps);
   if (auto scale = fields.get("scale"); scale && scale != defaultScale) {
     spec.scale = *number<double>(*scale);
-    if (spec.scale == 0) // Zero means "default" in the struct, never in the text.
-      return invalid("expected 'scale' to be a positive f32 number but got " + quote(*scale));
+    // Zero means "default" in the struct, never in the text.
+    RSSM_RETURN_IF_ERROR(ofSpec(checkConstant("scale", spec.scale, Sign::Positive)));
   }
   RSSM_RETURN_IF_ERROR(validate(spec));
   return spec;
@@ -232,11 +272,11 @@ std::string replayssm::print(const KernelSpec &spec) {
     out += item("L", std::to_string(spec.L));
   out += item("T", std::to_string(spec.T)) + item("T_max", std::to_string(spec.Tmax)) + item("gate", name(spec.gate));
   if (spec.gate == Gate::Safe)
-    out += item("lower_bound", text(spec.lowerBound));
+    out += item("lower_bound", shortest(spec.lowerBound));
   out += item("beta", name(spec.beta)) + item("beta_factor", std::to_string(spec.betaFactor)) +
          ",qk_norm=l2_rsqrt";
-  out += item("eps", text(spec.eps)) +
-         item("scale", spec.scale == 0 ? std::string(defaultScale) : text(spec.scale)) +
+  out += item("eps", shortest(spec.eps)) +
+         item("scale", spec.scale == 0 ? std::string(defaultScale) : shortest(spec.scale)) +
          item("io", name(spec.io)) + item("state", name(spec.state)) + item("null", name(spec.null));
   if (spec.hasRing())
     out += item("ring", !spec.storesRaw() ? "dkg" : spec.storesDelta() ? "dkg+raw" : "raw") +

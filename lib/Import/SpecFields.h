@@ -1,6 +1,7 @@
 //===- SpecFields.h - The keys of a spec and their values -------*- C++ -*-===//
 #pragma once
 
+#include "common/Bounds.h"
 #include "replayssm/Status.h"
 
 #include <charconv>
@@ -12,13 +13,14 @@
 
 namespace replayssm::spec {
 
-constexpr int64_t maxHeads = 65535, maxDim = 256, maxRing = 64, maxWindow = 16;
 constexpr std::string_view defaultScale = "K^-0.5";
 
 inline std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
 inline Status invalid(std::string message) {
   return Status(StatusCode::InvalidArgument, "spec: " + std::move(message));
 }
+/// A fault that the IR has too, as one of a spec.
+inline Status ofSpec(const Status &status) { return status.isOk() ? status : invalid(status.message()); }
 inline Status unsupported(std::string message) {
   return Status(StatusCode::Unsupported, "spec: " + std::move(message));
 }

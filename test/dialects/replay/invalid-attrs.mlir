@@ -1,7 +1,17 @@
 // RUN: replayssm-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{expected HV to be a positive multiple of H but got H = 3, HV = 4}}
+// expected-error @below {{expected HV to be a multiple of H but got H = 3, HV = 4}}
 replay.kernel @shape_heads of @x kind packed shape <H = 3, HV = 4, K = 16, V = 8> {}
+
+// -----
+
+// expected-error @below {{expected 'H' to be an integer in 1..65535 but got '0'}}
+replay.kernel @shape_no_heads of @x kind packed shape <H = 0, HV = 4, K = 16, V = 8> {}
+
+// -----
+
+// expected-error @below {{expected 'HV' to be an integer in 1..65535 but got '65536'}}
+replay.kernel @shape_many_heads of @x kind packed shape <H = 2, HV = 65536, K = 16, V = 8> {}
 
 // -----
 
@@ -40,8 +50,13 @@ replay.kernel @kred_vec of @x kind packed kred <lanes = 8, vec = 3> {}
 
 // -----
 
-// expected-error @below {{expected bv >= 1 but got 0}}
+// expected-error @below {{expected bv in 1..256 but got 0}}
 replay.kernel @tiling_bv of @x kind packed tiling <bv = 0, bc = 4, warps = 1, copy = direct, unroll = 1> {}
+
+// -----
+
+// expected-error @below {{expected bv in 1..256 but got 4611686018427387904}}
+replay.kernel @tiling_large_bv of @x kind packed tiling <bv = 4611686018427387904, bc = 4, warps = 1, copy = direct, unroll = 1> {}
 
 // -----
 
@@ -66,8 +81,15 @@ replay.kernel @tiling_blocks of @x kind packed tiling <bv = 8, bc = 4, warps = 1
 // -----
 
 replay.kernel @state_dims shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
-  // expected-error @below {{expected positive state dimensions but got 0 and 16}}
+  // expected-error @below {{expected state dimensions in 1..256 but got 0 and 16}}
   %S = replay.load_state %s : <0, 16, f32>
+}
+
+// -----
+
+replay.kernel @state_large shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  // expected-error @below {{expected state dimensions in 1..256 but got 8 and 257}}
+  %S = replay.load_state %s : <8, 257, f32>
 }
 
 // -----

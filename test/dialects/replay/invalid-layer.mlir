@@ -129,7 +129,7 @@ replay.kernel @beta_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <l
 
 replay.kernel @l2norm_eps shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   %q = replay.load_token "q" : tensor<1x16xbf16>
-  // expected-error @below {{expected eps > 0 but got 0.000000e+00}}
+  // expected-error @below {{expected 'eps' to be above 0 but got '0'}}
   %n = replay.l2norm l2_rsqrt(%q) {eps = 0.0} : (tensor<1x16xbf16>) -> tensor<1x16xf32>
 }
 
@@ -137,7 +137,7 @@ replay.kernel @l2norm_eps shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <la
 
 replay.kernel @l2norm_scale shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   %q = replay.load_token "q" : tensor<1x16xbf16>
-  // expected-error @below {{expected scale > 0 but got -1.000000e+00}}
+  // expected-error @below {{expected 'scale' to be above 0 but got '-1'}}
   %n = replay.l2norm l2_rsqrt(%q) {eps = 1.0e-6, scale = -1.0} : (tensor<1x16xbf16>) -> tensor<1x16xf32>
 }
 
@@ -153,7 +153,7 @@ replay.kernel @l2norm_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred 
 
 replay.kernel @rnorm_eps shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   %q = replay.load_token "q" : tensor<1x16xbf16>
-  // expected-error @below {{expected eps > 0 but got 0.000000e+00}}
+  // expected-error @below {{expected 'eps' to be above 0 but got '0'}}
   %n = replay.rnorm l2_rsqrt(%q) {eps = 0.0} : (tensor<1x16xbf16>) -> tensor<1x1xf32>
 }
 
@@ -161,7 +161,7 @@ replay.kernel @rnorm_eps shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lan
 
 replay.kernel @rnorm_scale shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   %q = replay.load_token "q" : tensor<1x16xbf16>
-  // expected-error @below {{expected scale > 0 but got -1.000000e+00}}
+  // expected-error @below {{expected 'scale' to be above 0 but got '-1'}}
   %n = replay.rnorm l2_rsqrt(%q) {eps = 1.0e-6, scale = -1.0} : (tensor<1x16xbf16>) -> tensor<1x1xf32>
 }
 
@@ -321,7 +321,7 @@ replay.kernel @gate_bound shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <la
 replay.kernel @gate_bound_sign shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   %a = replay.load_token "a" : tensor<1x1xbf16>
   %A = replay.load_param "A_log" : tensor<1x1xf32>
-  // expected-error @below {{expected lower_bound < 0 but got 0}}
+  // expected-error @below {{expected 'lower_bound' to be below 0 but got '0'}}
   %g = replay.gate safe(%a, %A, %A) {lower_bound = 0.0 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
 }
 
@@ -350,4 +350,80 @@ replay.kernel @beta_factor shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <l
   %A = replay.load_param "A_log" : tensor<1x1xf32>
   // expected-error @below {{expected factor 1 or 2 but got 3}}
   %be = replay.beta sigmoid_io(%a) {factor = 3 : i64} : (tensor<1x1xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @l2norm_eps_f32 shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  // expected-error @below {{expected 'eps' to be a normal number in f32 but got '1e-60'}}
+  %n = replay.l2norm l2_rsqrt(%q) {eps = 1.0e-60} : (tensor<1x16xbf16>) -> tensor<1x16xf32>
+}
+
+// -----
+
+replay.kernel @l2norm_scale_f32 shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  // expected-error @below {{expected 'scale' to be a normal number in f32 but got '1e+300'}}
+  %n = replay.l2norm l2_rsqrt(%q) {eps = 1.0e-6, scale = 1.0e300} : (tensor<1x16xbf16>) -> tensor<1x16xf32>
+}
+
+// -----
+
+replay.kernel @rnorm_eps_f32 shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  // expected-error @below {{expected 'eps' to be finite but got 'inf'}}
+  %n = replay.rnorm l2_rsqrt(%q) {eps = 0x7FF0000000000000 : f64} : (tensor<1x16xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @rnorm_scale_f32 shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  // expected-error @below {{expected 'scale' to be a normal number in f32 but got '3.4028236e+38'}}
+  %n = replay.rnorm l2_rsqrt(%q) {eps = 1.0e-6, scale = 3.4028236e38} : (tensor<1x16xbf16>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_bound_infinite shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected 'lower_bound' to be finite but got '-inf'}}
+  %g = replay.gate safe(%a, %A, %A) {lower_bound = 0xFFF0000000000000 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_bound_nan shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected 'lower_bound' to be finite but got 'nan'}}
+  %g = replay.gate safe(%a, %A, %A) {lower_bound = 0x7FF8000000000000 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_bound_large shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected 'lower_bound' to be a normal number in f32 but got '-1e+39'}}
+  %g = replay.gate safe(%a, %A, %A) {lower_bound = -1.0e39 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @gate_bound_small shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  // expected-error @below {{expected 'lower_bound' to be a normal number in f32 but got '-1e-39'}}
+  %g = replay.gate safe(%a, %A, %A) {lower_bound = -1.0e-39 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @beta_factor_sign shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "b" : tensor<1x1xbf16>
+  // expected-error @below {{expected factor 1 or 2 but got -1}}
+  %be = replay.beta sigmoid_io(%a) {factor = -1 : i64} : (tensor<1x1xbf16>) -> tensor<1x1xf32>
 }
