@@ -105,7 +105,7 @@ static LogicalResult verifyOptions(KernelOp kernel) {
   bool everyCommit = flush == FlushAt::EveryCommit, hasInputs = isOneOf({Kind::InputReplay, Kind::Snapshots});
   if (failed(expect(flush.has_value(), ofSet || isCursors, ofSet || ofWindow, "flush")) ||
       failed(expect(kernel.getFold().has_value(), ofSet || isCursors, ofSet || ofWindow, "fold")) ||
-      failed(expect(kernel.getMask().has_value(), ofSet || hasInputs || ofWindow || kind == Kind::Reset, kind == Kind::Compact, "mask")) ||
+      failed(expect(kernel.getMask().has_value(), ofSet || hasInputs || ofWindow || (kind == Kind::Reset && flush), kind == Kind::Compact, "mask")) ||
       failed(expect(kernel.getTrack(), (kind == Kind::Fold || (kind == Kind::Cursors && ofWindow)) && flush != FlushAt::Verify, false, "track")) ||
       failed(expect(kernel.getDst(), isOneOf({Kind::Packed, Kind::Replay, Kind::Fold, Kind::InputReplay}) ||
                                          (kind == Kind::Verify && flush == FlushAt::Verify), false, "dst")) ||
@@ -144,6 +144,21 @@ static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbo
   if (!layer)
     return kernel.emitOpError() << "expected 'of' to name a replay.layer but got "
                                 << kernel.getOfAttr();
+/// Kernels that a set has no use for, as its other kernels do their work.
+static LogicalResult verifySet(KernelOp kernel) {
+  struct { Kind kind; FlushAt flush; StringRef why; } const none[] = {
+      {Kind::Fold, FlushAt::Verify, "its verify folds"},
+      {Kind::Compact, FlushAt::EveryCommit, "its fold takes accept_idx"},
+      {Kind::Reset, FlushAt::EveryCommit, "its cursors do not move"}};
+  for (const auto &[kind, flush, why] : none)
+    if (kernel.getKind() == kind && kernel.getFlush() == flush)
+      return kernel.emitOpError() << "does not take flush " << stringifyFlushAt(flush) << " with kind "
+                                  << stringifyKind(kind) << ": " << why;
+  if (kernel.getKind() == Kind::Compact && kernel.getMask() != Mask::Tree)
+    return kernel.emitOpError("expected mask tree for kind compact but got chain");
+  return success();
+}
+
   if (filled)
     return kernel.emitOpError("expected an empty body: derive fills it from the layer");
   Kind kind = *kernel.getKind();
@@ -163,7 +178,7 @@ static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbo
   if (hasSums && !kernel.getKredAttr())
     return kernel.emitOpError() << "expected kred for kind " << stringifyKind(kind)
                                 << ": it fixes the order of sums over K";
-  if (failed(verifyOptions(kernel)))
+  if (failed(verifyOptions(kernel)) || failed(verifySet(kernel)))
     return failure();
   return kernel.getRingAttr() ? verifyRing(kernel, layer) : success();
 }

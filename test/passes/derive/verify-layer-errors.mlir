@@ -479,3 +479,73 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
 }
 // expected-error @below {{expected ring field 'raw_k' to be 'f32' but got 'bf16'}}
 replay.kernel @request of @layer kind fold ring <4, [<"g", f32, value, one>, <"raw_v", f32, value, V>, <"raw_k", bf16, key, K>, <"beta", f32, value, one>]> window 2 flush every_commit fold replay kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{does not take flush verify with kind fold: its verify folds}}
+replay.kernel @request of @layer kind fold ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>], circular> flush verify fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{does not take flush every_commit with kind compact: its fold takes accept_idx}}
+replay.kernel @request of @layer kind compact ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 mask tree flush every_commit fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{does not take flush every_commit with kind reset: its cursors do not move}}
+replay.kernel @request of @layer kind reset ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> flush every_commit fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{expected mask tree for kind compact but got chain}}
+replay.kernel @request of @layer kind compact ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 2 mask chain flush commit fold records kred <lanes = 4, vec = 4> {}
+
+// -----
+
+replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 16, f32>, %q: tensor<1x16xf32>, %k: tensor<1x16xf32>,
+     %v: tensor<1x8xf32>, %a: tensor<1x1xf32>, %b: tensor<1x1xf32>, %A: tensor<1x1xf32>,
+     %dt: tensor<1x1xf32>):
+  %S1, %o, %d = replay.delta chain(%S, %q, %k, %v, %a, %b)
+      : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+      -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
+  replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
+}
+// expected-error @below {{does not take 'mask' with kind reset}}
+replay.kernel @request of @layer kind reset ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> mask tree kred <lanes = 4, vec = 4> {}
