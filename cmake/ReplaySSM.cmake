@@ -5,6 +5,10 @@
 
 set(REPLAYSSM_LLVM_COMPILE_DEFINITIONS NDEBUG)
 
+# A switch over an enum has a case for each of its values: a new one is an error
+# at every place that decides by it. Headers of others are SYSTEM.
+add_compile_options(-Werror=switch -Werror=switch-enum)
+
 # One header for every file that includes MLIR.
 file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "// Carrier of the precompiled header.\n")
 add_library(replayssm_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)

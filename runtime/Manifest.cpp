@@ -36,7 +36,15 @@ static std::string quote(std::string_view text) {
 }
 
 static const char *kindName(KernelArg::Kind kind) {
-  return kind == KernelArg::Kind::Pointer ? "pointer" : kind == KernelArg::Kind::Stride ? "stride" : "table";
+  switch (kind) {
+  case KernelArg::Kind::Pointer:
+    return "pointer";
+  case KernelArg::Kind::Stride:
+    return "stride";
+  case KernelArg::Kind::Table:
+    return "table";
+  }
+  return "unknown";
 }
 
 /// `[]`, or one item a line.

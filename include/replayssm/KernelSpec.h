@@ -81,7 +81,15 @@ struct KernelSpec {
   /// Which fields a ring record has: d, k, g; and raw_v, raw_k, g, beta.
   bool storesDelta() const { return !(flushAt == FlushAt::EveryCommit && fold == Fold::Replay); }
   bool storesRaw() const { return fold == Fold::Replay; }
-  int64_t gateDim() const { return rule == Rule::GDN ? 1 : K; }
+  int64_t gateDim() const {
+    switch (rule) {
+    case Rule::GDN:
+      return 1;
+    case Rule::KDA:
+      return K;
+    }
+    return 0; // no rule at all: validate() refuses it
+  }
   /// What is precomputed comes in f32.
   DType aType() const { return gate == Gate::Precomputed ? DType::F32 : io; }
   DType bType() const { return beta == Beta::Precomputed ? DType::F32 : io; }

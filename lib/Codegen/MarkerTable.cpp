@@ -135,8 +135,16 @@ static void annotate(Function &function, const Marker &marker) {
     break;
   case MarkerKind::Shared:
     function.setSpeculatable();
-    [[fallthrough]];
-  default:
+    function.setNoSync();
+    break;
+  case MarkerKind::LoadGlobal:
+  case MarkerKind::StoreGlobal:
+  case MarkerKind::LoadShared:
+  case MarkerKind::StoreShared:
+  case MarkerKind::MbarInit:
+  case MarkerKind::MbarInitFence:
+  case MarkerKind::MbarExpect:
+  case MarkerKind::CopyBulk:
     function.setNoSync();
     break;
   }

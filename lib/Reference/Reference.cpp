@@ -28,10 +28,18 @@ double reference::roundTo(DType dtype, double value) {
 }
 
 double reference::beta(const KernelSpec &spec, double b) {
-  double value = spec.beta == Beta::Precomputed ? b : sigmoid(b);
-  if (spec.beta == Beta::SigmoidIO)
-    value = roundTo(spec.io, value);
-  return static_cast<double>(spec.betaFactor) * value;
+  auto value = [&] {
+    switch (spec.beta) {
+    case Beta::SigmoidF32:
+      return sigmoid(b);
+    case Beta::SigmoidIO:
+      return roundTo(spec.io, sigmoid(b));
+    case Beta::Precomputed:
+      return b;
+    }
+    __builtin_unreachable();
+  };
+  return static_cast<double>(spec.betaFactor) * value();
 }
 
 static std::vector<double> l2norm(const std::vector<double> &x, double eps, double scale) {

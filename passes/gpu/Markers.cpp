@@ -41,9 +41,11 @@ static Effects effectsOf(StringRef name) {
     return {none, none, none, true};
   if (name == "barrier" || name == "mbar.wait")
     return {both, both, both, true};
+  if (name == "mbar.init" || name == "mbar.expect" || name == "copy.bulk")
+    return {none, both, both, false};
   if (name == "mbar.init.fence")
     return {both, both, both, false};
-  return {none, both, both, false}; // mbar.init, mbar.expect, copy.bulk
+  return {both, both, both, true}; // of what nothing is known
 }
 
 LLVM::LLVMFuncOp Lowering::declare(StringRef name, Type result, TypeRange args) {

@@ -125,9 +125,16 @@ Value Lowering::alloc(int64_t rows, int64_t cols, Type element) {
 /// The state slot as it stands; sets `live`.
 Value Lowering::loadRow() {
   Value raw = scalarLoad("state_idx", b.getI32Type(), row);
-  auto predicate = *kernel.getNull() == replay::Null::LT0 ? arith::CmpIPredicate::sge
-                                                          : arith::CmpIPredicate::sgt;
-  live = arith::CmpIOp::create(b, predicate, raw,
+  auto isLive = [&] {
+    switch (*kernel.getNull()) {
+    case replay::Null::LT0:
+      return arith::CmpIPredicate::sge;
+    case replay::Null::LE0:
+      return arith::CmpIPredicate::sgt;
+    }
+    llvm_unreachable("unknown null rows");
+  };
+  live = arith::CmpIOp::create(b, isLive(), raw,
                                arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
   return raw;
 }

@@ -104,13 +104,21 @@ Value Lowering::safeGate(Value a, Value bias, Value aLog, double lowerBound) {
 }
 
 LogicalResult Lowering::lowerGate(replay::GateOp op) {
-  Value a = f32(values.lookup(op.getA())), g = a;
-  if (op.getForm() != replay::GateForm::Precomputed) {
-    Value aLog = values.lookup(op.getALog());
-    Value bias = broadcast(values.lookup(op.getDtBias()), cast<ShapedType>(a.getType()).getShape());
-    g = op.getForm() == replay::GateForm::Softplus
-            ? softplusGate(a, bias, aLog)
-            : safeGate(a, bias, aLog, op.getLowerBound()->convertToDouble());
+  Value a = f32(values.lookup(op.getA())), g;
+  auto aLog = [&] { return values.lookup(op.getALog()); };
+  auto bias = [&] {
+    return broadcast(values.lookup(op.getDtBias()), cast<ShapedType>(a.getType()).getShape());
+  };
+  switch (op.getForm()) {
+  case replay::GateForm::Softplus:
+    g = softplusGate(a, bias(), aLog());
+    break;
+  case replay::GateForm::Safe:
+    g = safeGate(a, bias(), aLog(), op.getLowerBound()->convertToDouble());
+    break;
+  case replay::GateForm::Precomputed:
+    g = a;
+    break;
   }
   values[op.getG()] = g;
   if (cast<ShapedType>(g.getType()).getDimSize(1) > 1)
@@ -121,11 +129,21 @@ LogicalResult Lowering::lowerGate(replay::GateOp op) {
 LogicalResult Lowering::lowerBeta(replay::BetaOp op) {
   Value x = f32(values.lookup(op.getB()));
   Type io = op.getB().getType().getElementType();
-  if (op.getForm() != replay::BetaForm::Precomputed) {
+  auto sigmoid = [&] {
     Value one = splatLike(b, x, 1);
-    x = arith::DivFOp::create(b, one, add(one, exp(neg(b, x))));
-    if (op.getForm() == replay::BetaForm::SigmoidIO && !io.isF32())
+    return Value(arith::DivFOp::create(b, one, add(one, exp(neg(b, x)))));
+  };
+  switch (op.getForm()) {
+  case replay::BetaForm::SigmoidF32:
+    x = sigmoid();
+    break;
+  case replay::BetaForm::SigmoidIO:
+    x = sigmoid();
+    if (!io.isF32())
       x = f32(arith::TruncFOp::create(b, typeLike(x, io), x));
+    break;
+  case replay::BetaForm::Precomputed:
+    break;
   }
   values[op.getBeta()] = op.getFactor() == 1 ? x : mul(x, splatLike(b, x, op.getFactor()));
   return success();

@@ -105,10 +105,25 @@ void Lowering::storeZeros() {
 
 /// Blocks that an address does not tell apart: the first of them stores. Null = all.
 Value Lowering::ownerOf(replay::FieldAttr field) {
-  Value owner = field.getHead() == replay::Head::Key ? ownsKeyHead : Value();
-  if (field.getDim() == replay::FieldDim::V || !ownsTile)
-    return owner;
-  return owner ? Value(arith::AndIOp::create(b, owner, ownsTile)) : ownsTile;
+  Value ofHead, ofTile;
+  switch (field.getHead()) {
+  case replay::Head::Key:
+    ofHead = ownsKeyHead;
+    break;
+  case replay::Head::Value:
+    break;
+  }
+  switch (field.getDim()) {
+  case replay::FieldDim::One:
+  case replay::FieldDim::K:
+    ofTile = ownsTile;
+    break;
+  case replay::FieldDim::V:
+    break;
+  }
+  if (!ofHead || !ofTile)
+    return ofHead ? ofHead : ofTile;
+  return arith::AndIOp::create(b, ofHead, ofTile);
 }
 
 /// Of `count` records from `wp` on, as i64.

@@ -27,9 +27,10 @@ static double evaluate(uint32_t fn, double x) {
     return std::log2(x);
   case RSSM_RSQRT:
     return 1.0 / std::sqrt(x); // sqrt(-0) = -0: -inf as on the device
-  default:
+  case RSSM_RCP:
     return 1.0 / x;
   }
+  return NAN; // No other is emitted.
 }
 
 float replayssm::rt::approximate(uint32_t fn, float x, uint64_t perturbSeed) {

@@ -128,8 +128,12 @@ BenchPlan Planner::plan() {
     column("moved " + std::to_string(moved), {at(0, 0, moved)});
     break;
   }
-  default:
+  case Phase::Packed:
+  case Phase::Cursors:
+  case Phase::Snapshots:
+  case Phase::Reset:
     column("us", {at(0, 0, spec.T)});
+    break;
   }
   return std::move(result);
 }
@@ -175,9 +179,11 @@ Traffic rowTraffic(const KernelSpec &spec, const Sizes &size, const BenchMoment 
     return {T * size.token, size.state * (T + 1) / 2};
   case Phase::Compact:
     return {0, m.accepted[slot] * size.stored};
-  default: // Cursors and masks.
+  case Phase::Cursors:
+  case Phase::Reset: // a mask
     return {4, 4};
   }
+  __builtin_unreachable();
 }
 
 } // namespace
