@@ -10,9 +10,9 @@ using namespace replayssm::replay;
 
 /// Reads and updates need d, k and g; further fields are the kernel's own.
 static LogicalResult expectRecordFields(Operation *op, RecordsType records) {
-  for (StringRef name : {"d", "k", "g"})
-    if (!records.getRing().getField(name))
-      return op->emitOpError() << "expected ring field '" << name << "'";
+  for (RecordField field : {RecordField::D, RecordField::K, RecordField::G})
+    if (!records.getRing().getField(field))
+      return op->emitOpError() << "expected ring field '" << stringifyRecordField(field) << "'";
   return success();
 }
 
@@ -187,7 +187,7 @@ LogicalResult RingWeightsOp::verify() {
   RecordsType records = getRecords().getType();
   auto kernel = (*this)->getParentOfType<KernelOp>();
   ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
-  int64_t gateDim = shape ? records.getFieldWidth("g", shape.getK(), shape.getV()) : colsOf(getW());
+  int64_t gateDim = shape ? records.getFieldWidth(RecordField::G, shape.getK(), shape.getV()) : colsOf(getW());
   if (failed(expectShape(*this, "w", getW(), records.getRing().getLength(), gateDim)))
     return failure();
   return expectShape(*this, "tot", getTot(), 1, gateDim);
@@ -200,7 +200,7 @@ LogicalResult RingReadOp::verify() {
   auto kernel = (*this)->getParentOfType<KernelOp>();
   ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
   int64_t K = shape ? shape.getK() : 0, V = shape ? shape.getV() : 0;
-  int64_t gateDim = shape ? records.getFieldWidth("g", K, V) : colsOf(getW());
+  int64_t gateDim = shape ? records.getFieldWidth(RecordField::G, K, V) : colsOf(getW());
   if (failed(expectShape(*this, "w", getW(), records.getRing().getLength(), gateDim)))
     return failure();
   return verifyReads(*this, getXs(), getYs(), K, V);

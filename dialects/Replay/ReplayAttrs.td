@@ -56,6 +56,12 @@ def Replay_HeadEnum : Replay_Enum<"Head", "which heads a ring field is kept for"
   I32EnumAttrCase<"Key", 0, "key">, I32EnumAttrCase<"Value", 1, "value">]>;
 def Replay_DimEnum : Replay_Enum<"FieldDim", "the inner dimension of a ring field", [
   I32EnumAttrCase<"One", 0, "one">, I32EnumAttrCase<"K", 1, "K">, I32EnumAttrCase<"V", 2, "V">]>;
+def Replay_RecordFieldEnum : Replay_Enum<"RecordField", "the ring fields that ops and derive know, by name", [
+  I32EnumAttrCase<"D", 0, "d">, I32EnumAttrCase<"K", 1, "k">, I32EnumAttrCase<"G", 2, "g">,
+  I32EnumAttrCase<"RawV", 3, "raw_v">, I32EnumAttrCase<"RawK", 4, "raw_k">, I32EnumAttrCase<"Beta", 5, "beta">]>;
+def Replay_TokenInputEnum : Replay_Enum<"TokenInput", "what a token brings", [
+  I32EnumAttrCase<"Q", 0, "q">, I32EnumAttrCase<"K", 1, "k">, I32EnumAttrCase<"V", 2, "v">,
+  I32EnumAttrCase<"A", 3, "a">, I32EnumAttrCase<"B", 4, "b">]>;
 def Replay_CopyEnum : Replay_Enum<"CopyKind", "how the state tile and the ring keys reach the block", [
   I32EnumAttrCase<"Direct", 0, "direct">, I32EnumAttrCase<"Bulk", 1, "bulk">]>;
 
@@ -76,11 +82,18 @@ def Replay_FieldAttr : Replay_Attr<"Field", "field"> {
   let summary = "One field of a ring record";
   let description = [{
     `#replay.field<"k", f32, key, K>`: buffer `k_ring` of shape
-    [ring slots, H, L, K], float32.
+    [ring slots, H, L, K], float32. A field of another name than those of
+    RecordField is a kernel's own: nothing but its appends and loads knows it.
   }];
   let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$dtype,
       EnumParameter<Replay_HeadEnum>:$head, EnumParameter<Replay_DimEnum>:$dim);
   let assemblyFormat = "`<` $name `,` $dtype `,` $head `,` $dim `>`";
+  let extraClassDeclaration = [{
+    /// Which field it is; none of a kernel's own.
+    std::optional<RecordField> getKnown() const { return symbolizeRecordField(getName()); }
+    /// The name of its buffer.
+    std::string getBuffer() const { return (getName() + "_ring").str(); }
+  }];
 }
 def Replay_RingAttr : Replay_Attr<"Ring", "ring"> {
   let summary = "The format of a ring of records, linear unless it says circular";
@@ -96,6 +109,7 @@ def Replay_RingAttr : Replay_Attr<"Ring", "ring"> {
   let extraClassDeclaration = [{
     /// The field called `name`, or null.
     FieldAttr getField(::llvm::StringRef name) const;
+    FieldAttr getField(RecordField field) const { return getField(stringifyRecordField(field)); }
     bool isCircular() const { return getShape() == RingShape::Circular; }
   }];
 }

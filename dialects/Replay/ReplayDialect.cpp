@@ -56,6 +56,23 @@ FieldAttr RingAttr::getField(StringRef name) const {
   return {};
 }
 
+static bool isRawInput(FieldAttr field) {
+  std::optional<RecordField> known = field.getKnown();
+  if (!known)
+    return false;
+  switch (*known) {
+  case RecordField::RawV:
+  case RecordField::RawK:
+    return true;
+  case RecordField::D:
+  case RecordField::K:
+  case RecordField::G:
+  case RecordField::Beta:
+    return false;
+  }
+  llvm_unreachable("unknown record field");
+}
+
 LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t length, ArrayRef<FieldAttr> fields, RingShape) {
   if (length < 1 || length > maxRing)
@@ -67,7 +84,7 @@ LogicalResult RingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << field.getName() << "'";
     // Raw inputs are kept as they come.
     Type dtype = field.getDtype();
-    bool isInput = field.getName() == "raw_v" || field.getName() == "raw_k";
+    bool isInput = isRawInput(field);
     if (!dtype.isF32() && !(isInput && (dtype.isBF16() || dtype.isF16())))
       return emitError() << "expected ring field '" << field.getName() << "' to be "
                          << (isInput ? "f32, bf16 or f16" : "f32") << " but got " << dtype;

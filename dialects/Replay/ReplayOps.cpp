@@ -212,18 +212,37 @@ LogicalResult LoadTokenOp::verify() {
   FailureOr<KernelOp> kernel = expectKernel(*this);
   if (failed(kernel) || failed(expectWindow(*this, getWindow())))
     return failure();
+  std::optional<TokenInput> input = symbolizeTokenInput(getName());
+  if (!input)
+    return emitOpError() << "expected q, k, v, a or b but got '" << getName() << "'";
   // A window of its own may be shorter than the kernel's: one token at a time.
   int64_t T = getWindow().empty() ? windowRows(*kernel) : std::min(windowRows(*kernel), rowsOf(getValue()));
   int64_t K = kernel->getShapeAttr().getK();
-  if (getName() == "q" || getName() == "k")
+  switch (*input) {
+  case TokenInput::Q:
+  case TokenInput::K:
     return expectShape(*this, getName(), getValue(), T, K);
-  if (getName() == "v")
+  case TokenInput::V:
     return expectShape(*this, getName(), getValue(), T, kernel->getShapeAttr().getV());
-  if (getName() == "a")
+  case TokenInput::A:
     return expectGate(*this, getName(), getValue(), T, K);
-  if (getName() == "b")
+  case TokenInput::B:
     return expectShape(*this, getName(), getValue(), T, 1);
-  return emitOpError() << "expected q, k, v, a or b but got '" << getName() << "'";
+  }
+  llvm_unreachable("unknown input of a token");
+}
+
+StringRef LoadTokenOp::getBuffer() {
+  switch (getInput()) {
+  case TokenInput::Q:
+  case TokenInput::K:
+  case TokenInput::V:
+    return "mixed_qkv";
+  case TokenInput::A:
+  case TokenInput::B:
+    return getName();
+  }
+  llvm_unreachable("unknown input of a token");
 }
 
 LogicalResult LoadParamOp::verify() {

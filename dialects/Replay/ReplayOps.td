@@ -235,6 +235,11 @@ def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
   let arguments = (ins StrAttr:$name, Variadic<Index>:$window);
   let results = (outs Replay_Mat:$value);
   let assemblyFormat = "$name (`window` `(` $window^ `)`)? attr-dict `:` type($value)";
+  let extraClassDeclaration = [{
+    TokenInput getInput() { return *symbolizeTokenInput(getName()); }
+    /// The buffer that it is a part of.
+    ::llvm::StringRef getBuffer();
+  }];
   let hasVerifier = 1;
 }
 def Replay_LoadParamOp : Replay_Op<"load_param", [Pure]> {

@@ -21,6 +21,9 @@ def Replay_RecordsType : Replay_Type<"Records", "records"> {
     /// The width of field `name` for a layer with these head dimensions; 0 when
     /// there is no such field.
     int64_t getFieldWidth(::llvm::StringRef name, int64_t keyDim, int64_t valueDim) const;
+    int64_t getFieldWidth(RecordField field, int64_t keyDim, int64_t valueDim) const {
+      return getFieldWidth(stringifyRecordField(field), keyDim, valueDim);
+    }
   }];
   let assemblyFormat = "`<` $ring `>`";
 }

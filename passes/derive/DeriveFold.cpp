@@ -24,13 +24,11 @@ Value Deriver::recur(Value state, Value count, llvm::function_ref<Value(Value, V
 /// One step from the raw inputs that a record holds. Nothing reads its output.
 Value Deriver::stepRecord(Value state, Value position, Value base) {
   mapping = IRMapping(); // nothing of a window around it
-  auto record = [&](Value value, StringRef name) {
-    mapping.map(value, LoadRecordOp::create(b, loc, value.getType(), name, row.getRing(), position, base));
-  };
-  record(input("k"), "raw_k");
-  record(input("v"), "raw_v");
-  record(delta().getG(), "g");
-  record(delta().getBeta(), "beta");
+  for (RecordField field : {RecordField::RawK, RecordField::RawV, RecordField::G, RecordField::Beta}) {
+    Value value = recorded(field);
+    mapping.map(value, LoadRecordOp::create(b, loc, value.getType(), stringifyRecordField(field), row.getRing(),
+                                            position, base));
+  }
   auto q = cast<RankedTensorType>(input("q").getType());
   mapping.map(input("q"), arith::ConstantOp::create(b, loc, b.getZeroAttr(q)));
   cloneLayer(state);

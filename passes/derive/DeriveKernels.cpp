@@ -170,23 +170,44 @@ void Deriver::storeOut(ValueRange where) {
   StoreOutOp::create(b, loc, mapping.lookup(yield.getOutput()), TypeAttr::get(io), where);
 }
 
+/// What of the layer a field of a record keeps.
+Value Deriver::recorded(RecordField field) {
+  switch (field) {
+  case RecordField::D:
+    return delta().getD();
+  case RecordField::K:
+    return delta().getK();
+  case RecordField::G:
+    return delta().getG();
+  case RecordField::RawV:
+    return input("v");
+  case RecordField::RawK:
+    return input("k");
+  case RecordField::Beta:
+    return delta().getBeta();
+  }
+  llvm_unreachable("unknown record field");
+}
+
 /// The records of the tokens just computed, at `position`.
 void Deriver::append(Value position, Value base) {
   SmallVector<Attribute> fields;
   SmallVector<Value> values;
   for (FieldAttr field : kernel.getRingAttr().getFields()) {
-    StringRef name = field.getName();
-    fields.push_back(b.getStringAttr(name));
-    Value value = name == "d"       ? delta().getD()
-                  : name == "k"     ? delta().getK()
-                  : name == "g"     ? delta().getG()
-                  : name == "beta"  ? delta().getBeta()
-                  : name == "raw_k" ? input("k")
-                                    : input("v");
-    values.push_back(mapping.lookup(value));
+    fields.push_back(b.getStringAttr(field.getName()));
+    values.push_back(mapping.lookup(recorded(*field.getKnown())));
   }
   AppendOp::create(b, loc, row.getRing(), position, b.getArrayAttr(fields), values,
                    window.empty() ? Value() : window[1], base);
+}
+
+/// A field that no layer has a value for; null if there is none.
+static FieldAttr unknownField(KernelOp kernel) {
+  if (RingAttr ring = kernel.getRingAttr())
+    for (FieldAttr field : ring.getFields())
+      if (!field.getKnown())
+        return field;
+  return {};
 }
 
 namespace {
@@ -207,6 +228,11 @@ struct DeriveKernels : replayssm::impl::DeriveKernelsBase<DeriveKernels> {
       if (!layer) {
         kernel.emitOpError() << "expected 'of' to name a replay.layer but got "
                              << kernel.getOfAttr();
+        return WalkResult::interrupt();
+      }
+      if (FieldAttr unknown = unknownField(kernel)) {
+        kernel.emitOpError() << "expected ring fields of d, k, g, raw_v, raw_k and beta but got '"
+                             << unknown.getName() << "', which no layer computes";
         return WalkResult::interrupt();
       }
       requests.emplace_back(kernel, layer);

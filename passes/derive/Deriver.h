@@ -45,6 +45,7 @@ private:
   void cloneLayer(Value state, Value parents = {});
   void cloneOp(mlir::Operation &op);
   void storeOut(ValueRange where);
+  Value recorded(replay::RecordField field);
   void append(Value position, Value base = {});
 
   // DeriveDecode.cpp

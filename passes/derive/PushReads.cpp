@@ -36,7 +36,7 @@ Value pushDecay(OpBuilder &b, Location loc, replay::DecayOp op, Value x) {
 Value pushReplay(OpBuilder &b, Location loc, replay::ReplayOp op, Value x) {
   replay::StateType state = op.getState().getType();
   replay::RecordsType records = op.getRecords().getType();
-  int64_t gateDim = records.getFieldWidth("g", state.getK(), state.getV());
+  int64_t gateDim = records.getFieldWidth(replay::RecordField::G, state.getK(), state.getV());
   auto weights = replay::RingWeightsOp::create(
       b, loc, RankedTensorType::get({records.getRing().getLength(), gateDim}, b.getF32Type()),
       RankedTensorType::get({1, gateDim}, b.getF32Type()), op.getRecords());

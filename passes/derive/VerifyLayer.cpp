@@ -53,38 +53,47 @@ static LogicalResult verifyRing(KernelOp kernel, LayerOp layer) {
   Type io = cast<RankedTensorType>(layer.getBody().front().getArgument(1).getType()).getElementType();
   bool isRefolded = kernel.getFold() == FoldBy::Replay;
   bool isRead = !isRefolded || kernel.getFlush() != FlushAt::EveryCommit;
-  struct { StringRef name; Head head; FieldDim dim; Type dtype; bool isNeeded; } const known[] = {
-      {"d", Head::Value, FieldDim::V, f32, isRead},
-      {"k", Head::Key, FieldDim::K, f32, isRead},
-      {"g", Head::Value, gate, f32, true},
-      {"raw_v", Head::Value, FieldDim::V, io, isRefolded},
-      {"raw_k", Head::Key, FieldDim::K, io, isRefolded},
-      {"beta", Head::Value, FieldDim::One, f32, isRefolded}};
+  struct Wanted { Head head; FieldDim dim; Type dtype; bool isNeeded; };
+  auto wanted = [&](RecordField field) -> Wanted {
+    switch (field) {
+    case RecordField::D:
+      return {Head::Value, FieldDim::V, f32, isRead};
+    case RecordField::K:
+      return {Head::Key, FieldDim::K, f32, isRead};
+    case RecordField::G:
+      return {Head::Value, gate, f32, true};
+    case RecordField::RawV:
+      return {Head::Value, FieldDim::V, io, isRefolded};
+    case RecordField::RawK:
+      return {Head::Key, FieldDim::K, io, isRefolded};
+    case RecordField::Beta:
+      return {Head::Value, FieldDim::One, f32, isRefolded};
+    }
+    llvm_unreachable("unknown record field");
+  };
   std::string needed;
-  for (const auto &want : known)
-    if (want.isNeeded)
-      needed += (needed.empty() ? "" : ", ") + want.name.str();
-  for (const auto &want : known) {
-    FieldAttr field = ring.getField(want.name);
-    if (want.isNeeded && !field)
-      return kernel.emitOpError() << "expected ring field '" << want.name << "'";
-    if (!want.isNeeded && field)
-      return kernel.emitOpError() << "expected ring fields " << needed << " but got '" << want.name << "'";
-    if (!field)
+  for (unsigned i = 0; std::optional<RecordField> field = symbolizeRecordField(i); ++i) {
+    if (!wanted(*field).isNeeded)
       continue;
+    StringRef name = stringifyRecordField(*field);
+    needed += (needed.empty() ? "" : ", ") + name.str();
+    if (!ring.getField(*field))
+      return kernel.emitOpError() << "expected ring field '" << name << "'";
+  }
+  for (FieldAttr field : ring.getFields()) {
+    std::optional<RecordField> known = field.getKnown();
+    if (!known || !wanted(*known).isNeeded)
+      return kernel.emitOpError() << "expected ring fields " << needed << " but got '" << field.getName() << "'";
+    Wanted want = wanted(*known);
     if (field.getHead() != want.head || field.getDim() != want.dim)
       return kernel.emitOpError()
-             << "expected ring field '" << want.name << "' to be " << stringifyHead(want.head)
+             << "expected ring field '" << field.getName() << "' to be " << stringifyHead(want.head)
              << ", " << stringifyFieldDim(want.dim) << " but got "
              << stringifyHead(field.getHead()) << ", " << stringifyFieldDim(field.getDim());
     if (field.getDtype() != want.dtype)
-      return kernel.emitOpError() << "expected ring field '" << want.name << "' to be " << want.dtype
+      return kernel.emitOpError() << "expected ring field '" << field.getName() << "' to be " << want.dtype
                                   << " but got " << field.getDtype();
   }
-  for (FieldAttr field : ring.getFields())
-    if (llvm::none_of(known, [&](auto &want) { return want.name == field.getName(); }))
-      return kernel.emitOpError() << "expected ring fields " << needed << " but got '"
-                                  << field.getName() << "'";
   return success();
 }
 
@@ -135,15 +144,6 @@ static LogicalResult verifyOptions(KernelOp kernel) {
   return success();
 }
 
-static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbols) {
-  auto layer = symbols.lookupNearestSymbolFrom<LayerOp>(kernel, kernel.getOfAttr());
-  bool filled = !kernel.getBody().empty() && !kernel.getBody().front().empty();
-  // Derived before: the output of each stage may be compiled again.
-  if (!layer && filled)
-    return success();
-  if (!layer)
-    return kernel.emitOpError() << "expected 'of' to name a replay.layer but got "
-                                << kernel.getOfAttr();
 /// Kernels that a set has no use for, as its other kernels do their work.
 static LogicalResult verifySet(KernelOp kernel) {
   struct { Kind kind; FlushAt flush; StringRef why; } const none[] = {
@@ -159,6 +159,15 @@ static LogicalResult verifySet(KernelOp kernel) {
   return success();
 }
 
+static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbols) {
+  auto layer = symbols.lookupNearestSymbolFrom<LayerOp>(kernel, kernel.getOfAttr());
+  bool filled = !kernel.getBody().empty() && !kernel.getBody().front().empty();
+  // Derived before: the output of each stage may be compiled again.
+  if (!layer && filled)
+    return success();
+  if (!layer)
+    return kernel.emitOpError() << "expected 'of' to name a replay.layer but got "
+                                << kernel.getOfAttr();
   if (filled)
     return kernel.emitOpError("expected an empty body: derive fills it from the layer");
   Kind kind = *kernel.getKind();

@@ -24,7 +24,7 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
   auto useRing = [&](Value records) {
     replay::RingAttr ring = cast<replay::RecordsType>(records.getType()).getRing();
     facts.ringLength = ring.getLength();
-    if (replay::FieldAttr g = ring.getField("g"); g && g.getDim() == replay::FieldDim::K)
+    if (replay::FieldAttr g = ring.getField(replay::RecordField::G); g && g.getDim() == replay::FieldDim::K)
       facts.gateDim = facts.K;
     // One copy takes records that lie from the first position on.
     auto load = records.getDefiningOp<replay::LoadRingOp>();

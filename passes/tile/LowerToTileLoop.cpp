@@ -104,12 +104,12 @@ LogicalResult Lowering::lowerLoadRecord(replay::LoadRecordOp op) {
   auto [position, isThere] = placeOf(op.getPosition(), op.getBase());
   Value at = arith::AddIOp::create(b, fieldOffset(values.lookup(op.getRing()), format, field),
                                    arith::MulIOp::create(b, position, i64(width)));
-  bool alongV = field.getDim() == replay::FieldDim::V, isGate = op.getName() == "g" && width > 1;
+  bool alongV = field.getDim() == replay::FieldDim::V, isGate = field.getKnown() == replay::RecordField::G && width > 1;
   tile::Layout layout = alongV       ? layouts.valueRow(1)
                         : isGate     ? layouts.spread(1)
                         : width == 1 ? layouts.scalar()
                                      : layouts.keyRow(1);
-  Value tile = load(arg((op.getName() + "_ring").str()), at, {1, alongV ? dims.bv : width},
+  Value tile = load(arg(field.getBuffer()), at, {1, alongV ? dims.bv : width},
                     field.getDtype(), width, layout, isThere);
   if (isGate)
     spread.insert(tile);

@@ -22,9 +22,17 @@ Lowering::FieldShape Lowering::fieldShape(replay::FieldAttr field) {
 }
 
 Value Lowering::fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field) {
+  auto headOf = [&] {
+    switch (field.getHead()) {
+    case replay::Head::Key:
+      return keyHead;
+    case replay::Head::Value:
+      return head;
+    }
+    llvm_unreachable("unknown head");
+  };
   bool alongV = field.getDim() == replay::FieldDim::V;
-  return offset((field.getName() + "_ring").str(), slot,
-                field.getHead() == replay::Head::Key ? keyHead : head, format.getLength() * fieldShape(field).width,
+  return offset(field.getBuffer(), slot, headOf(), format.getLength() * fieldShape(field).width,
                 alongV ? vOffset : Value());
 }
 

@@ -20,6 +20,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
   auto element = [](Value v) { return cast<ShapedType>(v.getType()).getElementType(); };
   auto stateType = [](Value v) { return cast<replay::StateType>(v.getType()).getDtype(); };
   Operation *setCursor = nullptr, *shared = nullptr;
+  using Field = replay::RecordField;
   std::string sharedName, clash;
 
   WalkResult walk = kernel.getBody().walk([&](Operation *op) {
@@ -30,9 +31,10 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
                                         << "' as elsewhere in the kernel but got '" << type << "'";
       known = type;
     };
-    auto useFields = [&](std::initializer_list<StringRef> names) {
-      for (StringRef name : names)
-        use(name + "_ring", ring.getField(name).getDtype());
+    auto useField = [&](replay::FieldAttr field) { use(field.getBuffer(), field.getDtype()); };
+    auto useFields = [&](std::initializer_list<replay::RecordField> fields) {
+      for (replay::RecordField field : fields)
+        useField(ring.getField(field));
     };
     // What every layer would write to the same place.
     auto writeShared = [&](StringRef name) {
@@ -80,25 +82,23 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       if (store.getAt())
         writeShared("snapshots");
     } else if (isa<replay::RingWeightsOp>(op)) {
-      useFields({"g"});
+      useFields({Field::G});
     } else if (isa<replay::RingReadOp>(op)) {
-      useFields({"d", "k"});
+      useFields({Field::D, Field::K});
     } else if (isa<replay::ReplayOp>(op)) {
-      useFields({"d", "k", "g"});
+      useFields({Field::D, Field::K, Field::G});
     } else if (isa<replay::PathMaskOp>(op)) {
       perHead = false;
       used["accept_idx"] = i32;
     } else if (isa<replay::MoveRecordOp>(op)) {
-      for (replay::FieldAttr field : ring.getFields())
-        useFields({field.getName()});
+      llvm::for_each(ring.getFields(), useField);
     } else if (auto record = dyn_cast<replay::LoadRecordOp>(op)) {
-      useFields({record.getName()});
+      useField(ring.getField(record.getName()));
     } else if (auto append = dyn_cast<replay::AppendOp>(op)) {
       for (auto name : append.getFields().getAsRange<StringAttr>())
-        useFields({name.getValue()});
+        useField(ring.getField(name.getValue()));
     } else if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
-      StringRef name = token.getName();
-      use(name == "a" || name == "b" ? name : "mixed_qkv", element(token.getValue()));
+      use(token.getBuffer(), element(token.getValue()));
     } else if (auto param = dyn_cast<replay::LoadParamOp>(op)) {
       used[param.getName()] = f32;
     } else if (auto out = dyn_cast<replay::StoreOutOp>(op)) {

@@ -18,14 +18,30 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
   if (failed(expectWindow(op, !op.getWindow().empty(), count)))
     return failure();
   Type element = type.getElementType();
-  StringRef name = op.getName();
-  if (name == "q" || name == "k") {
-    Value inner = name == "k" ? i64(dims.H * dims.K) : Value();
-    Value at = offset("mixed_qkv", tokenAt(op.getWindow(), 0), keyHead, dims.K, inner);
+  bool ofKeyHead = false, isValue = false; // a and b are neither
+  Value inner;
+  switch (op.getInput()) {
+  case replay::TokenInput::Q:
+    ofKeyHead = true;
+    break;
+  case replay::TokenInput::K:
+    ofKeyHead = true;
+    inner = i64(dims.H * dims.K);
+    break;
+  case replay::TokenInput::V:
+    isValue = true;
+    break;
+  case replay::TokenInput::A:
+  case replay::TokenInput::B:
+    break;
+  }
+  StringRef name = op.getBuffer();
+  if (ofKeyHead) {
+    Value at = offset(name, tokenAt(op.getWindow(), 0), keyHead, dims.K, inner);
     bool several = count > 1; // rows over the threads: these pass through shared memory
-    Value tile = load(arg("mixed_qkv"), at, {count, dims.K}, element, several ? 0 : dims.K,
+    Value tile = load(arg(name), at, {count, dims.K}, element, several ? 0 : dims.K,
                       several ? layouts.keys(count) : layouts.keyRow(1), tokensFrom(op.getWindow(), 0),
-                      several ? arg("mixed_qkv_stride") : Value());
+                      several ? arg((name + "_stride").str()) : Value());
     if (several)
       tokenTiles[op.getValue()] = tile;
     else
@@ -39,13 +55,13 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
   }
   for (int64_t t = 0; t < count; ++t) {
     Value token = tokenAt(op.getWindow(), t), there = tokensFrom(op.getWindow(), t), tile;
-    if (name == "v") {
-      Value inner = i64(2 * dims.H * dims.K);
+    if (isValue) {
+      inner = i64(2 * dims.H * dims.K);
       if (vOffset)
         inner = arith::AddIOp::create(b, inner, vOffset);
-      tile = load(arg("mixed_qkv"), offset("mixed_qkv", token, head, dims.V, inner), {1, dims.bv},
+      tile = load(arg(name), offset(name, token, head, dims.V, inner), {1, dims.bv},
                   element, dims.V, valueLayout(), there);
-    } else { // a, b
+    } else {
       tile = load(arg(name), offset(name, token, head, width), {1, width}, element, width,
                   width == 1 ? layouts.scalar() : layouts.spread(1), there);
     }
@@ -169,7 +185,7 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
       // Tokens are staged in f32, of which their own dtype is a part.
       if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())
         tile = arith::TruncFOp::create(b, tileType({1, columns}, field.getDtype()), tile);
-      store(tile, arg((name.getValue() + "_ring").str()), here, width,
+      store(tile, arg(field.getBuffer()), here, width,
             fits ? rowsFrom(fits, t) : Value(), owner);
     }
   }

@@ -227,7 +227,7 @@ LogicalResult Lowering::lowerMoveRecord(replay::MoveRecordOp op) {
   Value to = placeOf(op.getTo(), op.getBase()).first;
   for (replay::FieldAttr field : format.getFields()) {
     int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
-    Value memory = arg((field.getName() + "_ring").str());
+    Value memory = arg(field.getBuffer());
     OpBuilder::InsertionGuard guard(b);
     if (Value owner = ownerOf(field)) {
       auto branch = scf::IfOp::create(b, owner, /*withElseRegion=*/false);
