@@ -72,7 +72,8 @@ std::vector<ArgRule> rt::argRules(const KernelManifest &manifest) {
     } else if (buffer) {
       uint64_t elementBytes = std::max<uint64_t>(dtypeBytes(buffer->dtype), 1);
       rule.scale = pointer ? 1 : elementBytes;
-      rule.align = isWideBuffer(buffer->name) ? 16 : elementBytes;
+      const KernelBuffer *known = findKernelBuffer(buffer->name);
+      rule.align = known && known->isWide ? 16 : elementBytes;
     }
     rules.push_back(rule);
   }

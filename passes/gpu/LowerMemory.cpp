@@ -33,8 +33,8 @@ static int64_t knownFactor(Value value, int depth = 0) {
 }
 
 /// Bytes to which the contract aligns a kernel argument and every row that the
-/// kernels address in it (docs/abi.md): the state, activations and the rings of
-/// d and k are moved in 16-byte pieces, all else element by element.
+/// kernels address in it: wide buffers are moved in 16-byte pieces, all else element
+/// by element.
 static int64_t contractAlignment(Value pointer) {
   // The buffer of one of many layers is as aligned as they all are: it is a layer
   // stride further, or its address has been loaded from a table.
@@ -54,7 +54,8 @@ static int64_t contractAlignment(Value pointer) {
   auto name = entry && !entry.empty() ? dyn_cast<StringAttr>(entry[0]) : nullptr;
   if (!name)
     return 1;
-  return isWideBuffer(name.getValue()) ? 16 : 1;
+  const KernelBuffer *buffer = findKernelBuffer(name.getValue());
+  return buffer && buffer->isWide ? 16 : 1;
 }
 
 namespace {

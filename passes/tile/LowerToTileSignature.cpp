@@ -1,16 +1,26 @@
 //===- LowerToTileSignature.cpp - What a kernel touches -------------------===//
 #include "passes/tile/LowerToTile.h"
 
+#include "replayssm/KernelABI.h"
+
 using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
 Type lower::integerType(MLIRContext *context, StringRef name) {
-  bool isFlag = name == "is_flush" || name == "force_flush" || name == "reset_mask";
-  return IntegerType::get(context, isFlag ? 8 : 32);
+  switch (findKernelBuffer(name)->element) {
+  case KernelBuffer::Element::Flag:
+    return IntegerType::get(context, 8);
+  case KernelBuffer::Element::Index:
+    return IntegerType::get(context, 32);
+  case KernelBuffer::Element::Number:
+    break;
+  }
+  llvm_unreachable("the ops' verifiers admit integers only");
 }
 
 FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
+  using Field = replay::RecordField;
   MLIRContext *context = kernel.getContext();
   Type i32 = IntegerType::get(context, 32);
   Type f32 = Float32Type::get(context);
@@ -20,7 +30,6 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
   auto element = [](Value v) { return cast<ShapedType>(v.getType()).getElementType(); };
   auto stateType = [](Value v) { return cast<replay::StateType>(v.getType()).getDtype(); };
   Operation *setCursor = nullptr, *shared = nullptr;
-  using Field = replay::RecordField;
   std::string sharedName, clash;
 
   WalkResult walk = kernel.getBody().walk([&](Operation *op) {
@@ -122,36 +131,34 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     return setCursor->emitOpError() << "expected a kernel of its own: other blocks of the row "
                                        "may still read the cursor";
 
-  SmallVector<std::pair<std::string, bool>> table = {
-      {"state_idx", false}, {"ring_idx", false}, {"query_start_loc", false},
-      {"accept_len", false}, {"accept_idx", false}, {"parent", false}, {"wp", false}, {"base", false},
-      {"is_flush", false}, {"force_flush", false}, {"reset_mask", false}, {"track_step", false},
-      {"fold_len", false}, {"track_pos", false}, {"track_idx", false}, {"dst_idx", false},
-      {"state", true}, {"snapshots", true}};
-  if (ring)
-    for (replay::FieldAttr field : ring.getFields())
-      table.push_back({(field.getName() + "_ring").str(), true});
-  for (auto [name, strided] : std::initializer_list<std::pair<const char *, bool>>{
-           {"mixed_qkv", true}, {"a", true}, {"b", true}, {"A_log", false},
-           {"dt_bias", false}, {"out", true}})
-    table.push_back({name, strided});
+  // A ring has its own order, and may have fields of the kernel's own.
+  SmallVector<std::pair<std::string, const KernelBuffer *>> table;
+  bool hasRing = false;
+  for (const KernelBuffer &buffer : kernelBuffers) {
+    if (buffer.entry != KernelBuffer::Entry::Record) {
+      table.push_back({std::string(buffer.name), &buffer});
+    } else if (ring && !std::exchange(hasRing, true)) {
+      for (replay::FieldAttr field : ring.getFields())
+        table.push_back({field.getBuffer(), findKernelBuffer(field.getBuffer())});
+    }
+  }
+  llvm::erase_if(table, [&](auto &entry) { return !used.contains(entry.first); });
 
   std::optional<replay::Layers> layers = kernel.getLayers();
-  for (auto &[name, strided] : table)
-    if (used.contains(name))
-      signature.args.push_back({name, used[name], isLayered(name) && layers == replay::Layers::Table});
-  for (auto &[name, strided] : table)
-    if (strided && used.contains(name))
+  for (auto &[name, buffer] : table)
+    signature.args.push_back({name, used[name], buffer->isLayered && layers == replay::Layers::Table});
+  for (auto &[name, buffer] : table)
+    if (buffer->isStrided)
       signature.args.push_back({name + "_stride", Type()});
-  for (auto &[name, strided] : table)
-    if (layers == replay::Layers::Stride && isLayered(name) && used.contains(name))
+  for (auto &[name, buffer] : table)
+    if (layers == replay::Layers::Stride && buffer->isLayered)
       signature.args.push_back({name + "_layer_stride", Type()});
   return signature;
 }
 
-bool Signature::isLayered(StringRef buffer) {
-  return buffer == "state" || buffer.ends_with("_ring") || buffer == "mixed_qkv" || buffer == "a" ||
-         buffer == "b" || buffer == "A_log" || buffer == "dt_bias";
+bool Signature::isLayered(StringRef name) {
+  const KernelBuffer *buffer = findKernelBuffer(name);
+  return buffer && buffer->isLayered;
 }
 
 FunctionType Signature::functionType(MLIRContext *context) const {

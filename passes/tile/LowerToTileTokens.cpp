@@ -1,6 +1,8 @@
 //===- LowerToTileTokens.cpp - Tokens, parameters, outputs, new records ---===//
 #include "passes/tile/LowerToTile.h"
 
+#include "replayssm/KernelABI.h"
+
 using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
@@ -114,7 +116,7 @@ void Lowering::storeZeros() {
   });
   kernel.getBody().walk([&](replay::StoreRowOp op) {
     b.setLoc(op.getLoc());
-    int32_t none = op.getName() == "track_pos" ? -1 : 0; // 0 is a position
+    int32_t none = findKernelBuffer(op.getName())->ofNull;
     storeRow(op.getName(), arith::ConstantOp::create(b, b.getI32IntegerAttr(none)));
   });
 }

@@ -8,6 +8,8 @@
 #include "tools/replayssm-run/Bitwise.h"
 #include "tools/replayssm-run/Verify.h"
 
+#include "replayssm/KernelABI.h"
+
 #include <cstring>
 #include <set>
 
@@ -59,17 +61,27 @@ private:
 /// row, in bytes; 0 of what rows find by other ways.
 int64_t rowBytes(const Case &c, const KernelManifest &manifest, const std::string &name) {
   const Array &array = c.arrays.at(name);
-  if (name == "parent" || name == "accept_idx")
-    return c.spec.Tmax * array.width;
-  static const std::set<std::string> perRow = {
-      "state_idx",  "ring_idx", "query_start_loc", "accept_len", "force_flush", "reset_mask",
-      "track_step", "fold_len", "track_pos",       "track_idx",  "dst_idx"};
-  if (perRow.count(name))
+  const KernelBuffer *buffer = findKernelBuffer(name);
+  if (!buffer)
+    return 0;
+  switch (buffer->entry) {
+  case KernelBuffer::Entry::Row:
+  case KernelBuffer::Entry::RowEnd:
     return array.width;
-  bool isWindow = std::any_of(manifest.args.begin(), manifest.args.end(),
-                              [](const KernelArg &arg) { return arg.name == "query_start_loc"; });
-  bool isToken = name == "mixed_qkv" || name == "a" || name == "b" || name == "out";
-  return isToken && !isWindow ? array.stride * array.width : 0;
+  case KernelBuffer::Entry::RowToken:
+    return c.spec.Tmax * array.width;
+  case KernelBuffer::Entry::Token: {
+    bool isWindow = std::any_of(manifest.args.begin(), manifest.args.end(),
+                                [](const KernelArg &arg) { return arg.name == "query_start_loc"; });
+    return isWindow ? 0 : array.stride * array.width;
+  }
+  case KernelBuffer::Entry::RingSlot:
+  case KernelBuffer::Entry::StateSlot:
+  case KernelBuffer::Entry::Record:
+  case KernelBuffer::Entry::Head:
+    return 0;
+  }
+  __builtin_unreachable();
 }
 
 Result<Case> Batches::make() {

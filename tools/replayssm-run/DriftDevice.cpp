@@ -2,6 +2,8 @@
 #include "tools/replayssm-run/DriftDevice.h"
 #include "tools/replayssm-run/Compare.h"
 
+#include "replayssm/KernelABI.h"
+
 #include <cstring>
 
 using namespace replayssm;
@@ -105,7 +107,8 @@ Result<uint64_t> DriftDevice::argument(const KernelArg &arg, int64_t step) const
   if (isStride)
     return uint64_t(block.inner);
   // Tokens of a window are found by query_start_loc; those of decode are the rows.
-  bool isToken = arg.name == "mixed_qkv" || arg.name == "a" || arg.name == "b" || arg.name == "out";
+  const KernelBuffer *known = findKernelBuffer(arg.name);
+  bool isToken = known && known->entry == KernelBuffer::Entry::Token;
   int64_t parts = isPerStep(arg.name)                            ? step
                   : isToken && spec.phase == Phase::Replay ? step * options.rows
                                                                  : 0;
