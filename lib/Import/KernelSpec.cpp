@@ -111,8 +111,8 @@ static Status validateWindow(const KernelSpec &spec) {
   if (!ofSet && !isOneOf({Phase::Cursors, Phase::Reset}) && spec.isWindowSet())
     return doesNotApply("flush_at");
   if (ofSet && !spec.isWindowSet())
-    return invalid(std::string("expected 'flush_at' to be given for phase=") + name(spec.phase) +
-                   ", one of verify, commit, every_commit");
+    return invalid(std::string("expected 'flush_at' to be given for phase=") + name(spec.phase) + ", one of " +
+                   std::string(flushChoices(name(spec.phase))));
   if (!spec.isWindowSet() && !hasWindow && spec.Tmax != 1)
     return invalid(std::string("expected 'T_max' to be 1 for phase=") + name(spec.phase) + " but got '" +
                    std::to_string(spec.Tmax) + "'");

@@ -89,14 +89,22 @@ size_t indexOf(std::string_view name) {
 
 } // namespace
 
+std::string_view spec::flushChoices(std::string_view phase) {
+  if (phase == "fold") // else its verify folds
+    return "commit, every_commit";
+  // Where every commit folds no record moves, and no cursor.
+  return phase == "compact" || phase == "reset" ? "verify, commit" : "verify, commit, every_commit";
+}
+
 std::optional<std::string_view> Fields::get(std::string_view name) const {
   return values_[indexOf(name)];
 }
 
 Status Fields::check() const {
   RSSM_RETURN_IF_ERROR(checkValues());
-  RSSM_RETURN_IF_ERROR(checkRelations());
-  return checkSupported();
+  // First, or a relation might ask for what goes with a value that is refused.
+  RSSM_RETURN_IF_ERROR(checkSupported());
+  return checkRelations();
 }
 
 Status Fields::parse(std::string_view text) {
@@ -130,13 +138,15 @@ Status Fields::checkValues() const {
       if (!key.required)
         continue;
       return invalid("expected " + quote(key.name) + " to be given" +
-                     (key.values.empty() ? "" : ", one of " + join(key.values)));
+                     (key.values.empty() ? "" : ", one of " + join(key.supported)));
     }
     std::string_view value = *values_[i];
     switch (key.type) {
     case Key::Type::Choice:
       if (!contains(key.values, value))
-        return invalid("expected " + quote(key.name) + " to be one of " + join(key.values) +
+        return invalid("expected " +
+                       (key.supported.empty() ? "no " + quote(key.name)
+                                              : quote(key.name) + " to be one of " + join(key.supported)) +
                        " but got " + quote(value));
       break;
     case Key::Type::Integer:
@@ -192,8 +202,8 @@ Status Fields::checkWindow() const {
     return Status::ok();
   }
   if (!flushAt && !hasInputs)
-    return invalid("expected 'flush_at' to be given for phase=" + std::string(phase) +
-                   ", one of verify, commit, every_commit");
+    return invalid("expected 'flush_at' to be given for phase=" + std::string(phase) + ", one of " +
+                   std::string(flushChoices(phase)));
   if (!fold && !hasInputs)
     return invalid("expected 'fold' to be given for phase=" + std::string(phase) +
                    ", one of records, replay");
@@ -230,11 +240,6 @@ Status Fields::checkRing() const {
 Status Fields::checkRelations() const {
   RSSM_RETURN_IF_ERROR(checkWindow());
   RSSM_RETURN_IF_ERROR(checkRing());
-  bool isF16 = get("state").value_or("f32") == "f16";
-  if (get("overflow") && !isF16)
-    return invalid("'overflow' applies to state=f16 only");
-  if (isF16 && !get("overflow"))
-    return invalid("expected 'overflow' to be given for state=f16, one of saturate, inf");
   bool isSafe = *get("gate") == "safe";
   if (get("lower_bound") && !isSafe)
     return invalid("'lower_bound' applies to gate=safe only");

@@ -35,6 +35,9 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
+/// The values of `flush_at` that a phase of a set can have.
+std::string_view flushChoices(std::string_view phase);
+
 /// The values of one spec text, by position in the key table.
 class Fields {
 public:

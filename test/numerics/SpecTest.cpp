@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 using namespace replayssm;
 
 static KernelSpec verifySpec() {
@@ -51,6 +53,68 @@ TEST(Spec, Numbers) {
       spec.*field = value;
       EXPECT_FALSE(validate(spec)) << value;
     }
+}
+
+/// What `message` lists behind `introduction`, with commas between.
+static std::vector<std::string> listed(const std::string &message, const std::string &introduction) {
+  size_t at = message.find(introduction);
+  if (at == message.npos)
+    return {};
+  std::string list = message.substr(at + introduction.size());
+  std::stringstream items(list.substr(0, list.find(" but got")));
+  std::vector<std::string> values;
+  for (std::string item; std::getline(items, item, ',');)
+    values.push_back(item.substr(item.find_first_not_of(' ')));
+  return values;
+}
+
+static std::string withoutKey(const std::string &text, const std::string &key) {
+  std::stringstream items(text);
+  std::string rest;
+  for (std::string item; std::getline(items, item, ',');)
+    if (item.substr(0, item.find('=')) != key)
+      rest += (rest.empty() ? "" : ",") + item;
+  return rest;
+}
+
+/// No message names a value that is then refused as not supported.
+TEST(Spec, ListsOnlyWhatCanBeCompiled) {
+  std::string base = print(verifySpec());
+  std::vector<std::string> keys = listed(parseKernelSpec("nonsense=1").status().message(), "known keys: ");
+  EXPECT_GT(keys.size(), 25u);
+  int choices = 0;
+  for (const std::string &key : keys) {
+    // What the ring is like follows from the others.
+    std::string rest = withoutKey(withoutKey(withoutKey(base, "ring"), "ring_shape"), key);
+    for (const std::string &message : {parseKernelSpec(rest + "," + key + "=nonsense").status().message(),
+                                       parseKernelSpec(rest).status().message()})
+      for (const std::string &value : listed(message, "one of ")) {
+        ++choices;
+        auto spec = parseKernelSpec(rest + "," + key + "=" + value);
+        EXPECT_NE(spec.status().code(), StatusCode::Unsupported) << message << ": " << spec.status().str();
+      }
+  }
+  EXPECT_GT(choices, 50);
+}
+
+/// Where flush_at has to be given, each value that is listed goes with the phase.
+TEST(Spec, ListsTheFlushesOfAPhase) {
+  std::string base = withoutKey(withoutKey(withoutKey(print(verifySpec()), "phase"), "flush_at"), "ring_shape");
+  for (const char *phase : {"verify", "fold", "compact", "cursors", "reset"}) {
+    std::string text = base + ",window=tree,phase=" + phase;
+    std::vector<std::string> values = listed(parseKernelSpec(text).status().message(), "one of ");
+    EXPECT_GE(values.size(), 2u) << phase;
+    for (const std::string &value : values) {
+      auto spec = parseKernelSpec(text + ",flush_at=" + value);
+      EXPECT_TRUE(spec) << phase << ": " << spec.status().str();
+    }
+  }
+}
+
+TEST(Spec, F16StatesAreRefusedAtOnce) {
+  for (const char *more : {"", ",overflow=inf", ",overflow=saturate"})
+    EXPECT_EQ(parseKernelSpec(withoutKey(print(verifySpec()), "state") + ",state=f16" + more).status().str(),
+              "unsupported: spec: state=f16 cannot be compiled by this version; supported: f32, bf16");
 }
 
 /// Every spec that validates has a text, and the text means that spec.
