@@ -10,13 +10,14 @@ from covering import VARIANTS, check_line, run_suite
 from covering_verify import CUDA, HOST
 
 SEED = 20240619
-COUNT = {"host": 41, "cuda": 50}
+COUNT = {"host": 41, "cuda": 54}
 
 COMMON = {
     "rule": ["gdn", "kda"],
     "phase": ["snapshots", "input_replay", "verify"],
     "window": ["chain", "tree"],
     "dst": ["no", "yes"],
+    "layers": ["one", "stride", "table"],
     "T": [1, 2, 3, 4, 5, 8, 16],
     **VARIANTS,
     "io": ["bf16", "f32", "f16"],
@@ -25,6 +26,8 @@ FACTORS = {"host": dict(COMMON, **HOST), "cuda": dict(COMMON, **CUDA)}
 
 
 def legal(case):
+    if case.get("layers", "one") != "one" and case.get("phase", "input_replay") == "snapshots":
+        return False
     return case.get("dst") != "yes" or case.get("phase", "input_replay") == "input_replay"
 
 
@@ -41,8 +44,12 @@ def command(run, device, case, index):
         spec["lower_bound"] = -5
     if case["phase"] == "verify":
         spec.update(L=16, flush_at="commit", fold="replay")
+        if case["layers"] != "one":
+            spec.update(phase="fold", T=case["T"])
     if case["dst"] == "yes":
         spec["dst"] = "yes"
+    if case["layers"] != "one":
+        spec["layers"] = case["layers"]
     return check_line(run, device, case, index, spec, rows, null_rate=0.2, steps=6)
 
 

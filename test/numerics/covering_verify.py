@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 from covering import VARIANTS, check_line, run_suite
 
 SEED = 20240611
-COUNT = {"host": 86, "cuda": 88}
+COUNT = {"host": 89, "cuda": 91}
 
 COMMON = {
     "rule": ["gdn", "kda"],
@@ -21,6 +21,7 @@ COMMON = {
     "window": ["chain", "tree"],
     "track": ["no", "yes"],
     "dst": ["no", "yes"],
+    "layers": ["one", "stride", "table"],
     **VARIANTS,
 }
 # Heads and dims are small on the host device: it runs every thread of every block.
@@ -48,7 +49,7 @@ HARD = [
                               (16, "every_commit", "replay")]
 ]
 HARD_REST = {
-    "window": "chain", "track": "no", "dst": "no", "state": "f32", "io": "bf16", "null": "lt0",
+    "window": "chain", "track": "no", "dst": "no", "layers": "one", "state": "f32", "io": "bf16", "null": "lt0",
     "beta": "sigmoid_f32", "factor": 1, "flush": "0.2", "copy": "direct", "heads": (1, 2), "dims": (64, 32),
     "rows": 3, "landing": "issue", "schedule": "5", "perturb": "9",
 }
@@ -60,6 +61,9 @@ def legal(case):
     windows = 2 if case.get("flush_at") == "verify" else 1
     if case.get("L", 64) < windows * case.get("T", 1):
         return False
+    if case.get("layers", "one") != "one" and case.get("flush_at") == "verify":
+        # Its compact alone may be of many layers, which stores no state.
+        return case.get("window") != "chain" and case.get("dst") != "yes" and case.get("track") != "yes"
     return case.get("track") != "yes" or case.get("flush_at") != "verify"
 
 
@@ -72,9 +76,13 @@ def command(run, device, case, index):
         "qk_norm": "l2_rsqrt", "null": case["null"], "state": case["state"], "io": case["io"],
         "flush_at": case["flush_at"], "fold": case["fold"], "window": case["window"],
     }
-    # What goes elsewhere is said by the kernel that folds; a fold is checked with its set.
-    if case["flush_at"] != "verify" and "yes" in (case["track"], case["dst"]):
-        spec.update(phase="fold", track=case["track"], dst=case["dst"])
+    # What goes elsewhere, and of how many layers a launch is, is said by the kernel that folds or
+    # compacts; such a kernel is checked with its set.
+    isLayered = case["layers"] != "one"
+    if case["flush_at"] != "verify" and ("yes" in (case["track"], case["dst"]) or isLayered):
+        spec.update(phase="fold", track=case["track"], dst=case["dst"], layers=case["layers"])
+    elif isLayered:
+        spec.update(phase="compact", layers=case["layers"])
     elif case["flush_at"] == "verify":
         spec["dst"] = case["dst"]
     if spec["phase"] == "verify":

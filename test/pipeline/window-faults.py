@@ -1,4 +1,5 @@
-"""The check of window sets finds faults that are put into the IR of their kernels.
+"""The check of window sets finds faults that are put into the IR of their kernels, also of those for
+many layers, and so does bitwise of those.
 
 Usage: window-faults.py <replayssm-opt> <replayssm-run> <temporary file>
 """
@@ -34,6 +35,19 @@ SETS = [
         ("stores nothing behind the tracked token", r"cmpi sge, (%\w+)", r"cmpi slt, \1"),
     ]),
 ]
+# Of programs with addresses: %2 is the layer.
+LAYERS = [
+    ("fold by strides", "phase=fold,L=8,T_max=3,flush_at=commit,fold=records,layers=stride", [
+        ("takes another stride", r"(arith.muli (%\w+), )%arg12", r"\1%arg13"),
+        ("stores to the first layer", r"arith.muli (%\w+), %arg11 : i64", r"arith.subi \1, \1 : i64"),
+        ("takes the gates of the first layer", r"arith.muli (%\w+), %arg14 : i64", r"arith.subi \1, \1 : i64"),
+    ]),
+    ("fold by tables", "phase=fold,L=8,T_max=3,flush_at=commit,fold=records,layers=table", [
+        ("takes another table", r"getelementptr %arg5\[", r"getelementptr %arg4["),
+        ("stores to the first layer", r"getelementptr %arg3\[(%\w+)\] : \(!llvm.ptr<1>, i64\)",
+         r"getelementptr %arg3[0] : (!llvm.ptr<1>)"),
+    ]),
+]
 
 
 def verdict(result):
@@ -47,6 +61,11 @@ def main():
     for title, spec, faults in SETS:
         for name, found in seed_faults(opt, path, title, "fuse", f"rule=gdn,{spec},{COMMON}", faults, line, verdict):
             print(f"{title}: {name}: {found or 'nothing found'}", flush=True)
+    for command in ["check", "bitwise"]:
+        line = [run, command, path, "--device=host", "--rows=3", "--steps=6", "--seed=3"]
+        for title, spec, faults in LAYERS:
+            for name, found in seed_faults(opt, path, title, "tile", f"rule=gdn,{spec},{COMMON}", faults, line, verdict):
+                print(f"{command}, {title}: {name}: {found or 'nothing found'}", flush=True)
 
 
 main()

@@ -8,6 +8,7 @@
 #include "tools/replayssm-run/Bench.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace replayssm;
 using namespace replayssm::run;
@@ -19,7 +20,7 @@ Result<std::vector<double>> Bench::floors(Buffer &pool, const CompileOptions &co
   double fewest = 0, most = 0, mostInPlace = 0;
   for (const BenchMoment &moment : plan.moments) {
     Traffic one = trafficOf(spec, moment);
-    all.push_back({one.oneWay * rows, one.update * rows});
+    all.push_back({one.oneWay * rows * layers, one.update * rows * layers});
     mostInPlace = std::max(mostInPlace, all.back().update);
     if (one.update > 0)
       continue;
@@ -27,7 +28,7 @@ Result<std::vector<double>> Bench::floors(Buffer &pool, const CompileOptions &co
     most = std::max(most, all.back().oneWay);
   }
   // A few bytes say nothing about the speed of a stream: with those of the states.
-  double stateBytes = double(rows * spec.HV * spec.V * spec.K) * byteWidth(spec.state);
+  double stateBytes = double(layers * rows * spec.HV * spec.V * spec.K) * byteWidth(spec.state);
   auto stream = [&](double bytes, bool update) -> Result<double> {
     return bytes > 0 ? timeStream(*device, pool, uint64_t(bytes), update, compile) : Result<double>(0.0);
   };
@@ -50,6 +51,7 @@ Timing Bench::timingOf(std::vector<double> times, const std::vector<double> &flo
   Timing timing;
   timing.spec = print(spec);
   timing.rows = rows;
+  timing.layers = layers;
   for (const BenchColumn &column : plan.columns) {
     Column mean;
     mean.name = column.name;
@@ -58,8 +60,8 @@ Timing Bench::timingOf(std::vector<double> times, const std::vector<double> &flo
       Traffic bytes = trafficOf(spec, plan.moments[i]);
       mean.time += times[i] * share;
       mean.floor += floors[i] * share;
-      mean.bytes.oneWay += bytes.oneWay * rows * share;
-      mean.bytes.update += bytes.update * rows * share;
+      mean.bytes.oneWay += bytes.oneWay * rows * layers * share;
+      mean.bytes.update += bytes.update * rows * layers * share;
     }
     timing.columns.push_back(mean);
   }
@@ -74,7 +76,7 @@ Result<Timing> Bench::run(Kernel &kernel, Buffer &pool, const CompileOptions &co
     if (!args)
       return args.status();
     auto time = timeLaunches(*device, std::max<int64_t>(sets, 8), [&](int64_t launch) {
-      return kernel.launch((*args)[launch % sets], uint32_t(rows));
+      return kernel.launch((*args)[launch % sets], uint32_t(rows), uint32_t(layers));
     });
     if (!time)
       return time.status();
@@ -92,9 +94,9 @@ Result<Timing> Bench::dryRun(Kernel &kernel) {
     auto args = launchArgs(kernel, last);
     if (!args)
       return args.status();
-    RSSM_RETURN_IF_ERROR(kernel.launch(args->back(), uint32_t(rows)));
+    RSSM_RETURN_IF_ERROR(kernel.launch(args->back(), uint32_t(rows), uint32_t(layers)));
   }
   RSSM_RETURN_IF_ERROR(device->synchronize());
-  std::vector<double> zeros(plan.moments.size(), 0.0);
-  return timingOf(zeros, zeros);
+  std::vector<double> unknown(plan.moments.size(), NAN);
+  return timingOf(unknown, unknown);
 }

@@ -15,7 +15,7 @@ struct Column {
 };
 struct Timing {
   std::string spec;
-  int64_t rows = 0;
+  int64_t rows = 0, layers = 1;
   std::vector<double> moments; ///< us at each moment of the plan.
   std::vector<Column> columns;
 };
@@ -30,7 +30,9 @@ public:
   Result<Timing> dryRun(Kernel &kernel);
 
 private:
-  Status add(const std::string &name, uint64_t count, uint64_t inner, uint64_t width, uint64_t perSet = 0);
+  /// `copies` = layers where every layer has its own.
+  Status add(const std::string &name, uint64_t count, uint64_t inner, uint64_t width, uint64_t perSet = 0,
+             uint64_t copies = 1);
   Status fill(const std::string &name, DType dtype, uint64_t count, uint64_t inner, double scale,
               double shift, uint64_t perSet = 0);
   template <typename T>
@@ -40,20 +42,26 @@ private:
   Status addTokens();
   Status addIndices();
   Status addMoments();
-  Result<uint64_t> launchArg(const KernelArg &arg, int64_t set, size_t moment) const;
-  Result<std::vector<std::vector<uint64_t>>> launchArgs(const Kernel &kernel, size_t moment) const;
+  Status addAll();
+  Result<uint64_t> table(const std::string &name, uint64_t at);
+  Result<uint64_t> launchArg(const KernelArg &arg, int64_t set, size_t moment);
+  Result<std::vector<std::vector<uint64_t>>> launchArgs(const Kernel &kernel, size_t moment);
   Result<std::vector<double>> floors(Buffer &pool, const CompileOptions &compile) const;
   Timing timingOf(std::vector<double> times, const std::vector<double> &floors) const;
 
   struct Data {
     Buffer buffer;
-    uint64_t stride = 0, perSet = 0; ///< Elements; bytes.
+    uint64_t stride = 0, layerStride = 0, width = 0; ///< Elements; bytes.
+    uint64_t perSet = 0;                             ///< Bytes.
   };
   Device *device = nullptr;
   KernelSpec spec;
-  int64_t rows = 0, sets = 0, slots = 0;
+  int64_t rows = 0, sets = 0, slots = 0, layers = 1;
+  bool isCounting = false;     ///< Nothing is allocated: `totalBytes` alone.
+  uint64_t totalBytes = 0;
   BenchPlan plan;
   std::map<std::string, Data> data;
+  std::map<std::pair<std::string, uint64_t>, Buffer> tables; ///< By buffer and bytes from its begin.
   std::mt19937_64 rng{7};
 };
 

@@ -1,5 +1,6 @@
 //===- BenchBuffers.cpp - The buffers of one timing -----------------------===//
 #include "tools/replayssm-run/Bench.h"
+#include "tools/replayssm-run/HostMemory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,18 +9,28 @@
 using namespace replayssm;
 using namespace replayssm::run;
 
-Status Bench::add(const std::string &name, uint64_t count, uint64_t inner, uint64_t width, uint64_t perSet) {
-  auto buffer = device->allocate(std::max<uint64_t>(count * inner * width, 16));
+Status Bench::add(const std::string &name, uint64_t count, uint64_t inner, uint64_t width, uint64_t perSet,
+                  uint64_t copies) {
+  // Layers begin at multiples of 16 bytes.
+  uint64_t layerStride = (count * inner * width + 15) / 16 * 16 / width, bytes = copies * layerStride * width;
+  if (isCounting) {
+    totalBytes += bytes;
+    return Status::ok();
+  }
+  auto buffer = device->allocate(bytes);
   if (!buffer)
     return buffer.status();
-  data[name] = {buffer.take(), inner, perSet};
+  data[name] = {buffer.take(), inner, layerStride, width, perSet};
   return Status::ok();
 }
 
 Status Bench::fill(const std::string &name, DType dtype, uint64_t count, uint64_t inner, double scale,
                    double shift, uint64_t perSet) {
-  uint64_t width = byteWidth(dtype), elements = count * inner, chunk = std::min<uint64_t>(elements, 1 << 20);
-  RSSM_RETURN_IF_ERROR(add(name, count, inner, width, perSet));
+  uint64_t width = byteWidth(dtype);
+  RSSM_RETURN_IF_ERROR(add(name, count, inner, width, perSet, layers));
+  if (isCounting)
+    return Status::ok();
+  uint64_t elements = data[name].buffer.bytes() / width, chunk = std::min<uint64_t>(elements, 1 << 20);
   std::vector<uint8_t> block(chunk * width);
   std::normal_distribution<double> normal(0, 1);
   for (uint64_t i = 0; i < chunk; ++i)
@@ -32,6 +43,8 @@ Status Bench::fill(const std::string &name, DType dtype, uint64_t count, uint64_
 template <typename T>
 Status Bench::put(const std::string &name, const std::vector<T> &values, uint64_t perSet) {
   RSSM_RETURN_IF_ERROR(add(name, 1, values.size(), sizeof(T), perSet));
+  if (isCounting)
+    return Status::ok();
   return data[name].buffer.copyIn(values.data(), values.size() * sizeof(T));
 }
 
@@ -119,30 +132,66 @@ Result<Bench> Bench::create(Device &device, const KernelSpec &spec, int64_t rows
   b.device = &device;
   b.spec = spec;
   b.rows = rows;
-  uint64_t setBytes = rows * spec.HV * spec.V * spec.K * byteWidth(spec.state);
+  b.layers = layerCount(spec);
+  uint64_t setBytes = b.layers * rows * spec.HV * spec.V * spec.K * byteWidth(spec.state);
   uint64_t several = 4 * std::max<uint64_t>(device.l2Bytes(), 1 << 20);
   b.sets = std::clamp<int64_t>((several + setBytes - 1) / setBytes, 2, 128);
   b.slots = b.sets * rows;
   b.plan = benchPlan(spec, b.slots);
-  RSSM_RETURN_IF_ERROR(b.addStates());
-  RSSM_RETURN_IF_ERROR(b.addRings());
-  RSSM_RETURN_IF_ERROR(b.addTokens());
-  RSSM_RETURN_IF_ERROR(b.addIndices());
-  RSSM_RETURN_IF_ERROR(b.addMoments());
+  b.isCounting = true;
+  RSSM_RETURN_IF_ERROR(b.addAll());
+  b.isCounting = false;
+  std::string what = "bench: buffers of " + std::to_string(rows) + " rows";
+  if (device.isHost())
+    RSSM_RETURN_IF_ERROR(expectHostMemory(what, double(b.totalBytes)));
+  b.rng.seed(7);
+  if (Status status = b.addAll(); !status)
+    return noDeviceMemory(what, b.totalBytes, status);
   return b;
 }
 
-Result<uint64_t> Bench::launchArg(const KernelArg &arg, int64_t set, size_t moment) const {
-  bool isStride = arg.kind == KernelArg::Kind::Stride;
-  auto it = data.find(isStride ? arg.name.substr(0, arg.name.size() - 7) : arg.name);
-  if (it == data.end())
-    it = data.find(arg.name + "@" + std::to_string(moment));
-  if (it == data.end())
-    return Status(StatusCode::Unsupported, "bench: expected a kernel of one layer but got the argument '" + arg.name + "'");
-  return isStride ? it->second.stride : it->second.buffer.address() + set * it->second.perSet;
+Status Bench::addAll() {
+  RSSM_RETURN_IF_ERROR(addStates());
+  RSSM_RETURN_IF_ERROR(addRings());
+  RSSM_RETURN_IF_ERROR(addTokens());
+  RSSM_RETURN_IF_ERROR(addIndices());
+  return addMoments();
 }
 
-Result<std::vector<std::vector<uint64_t>>> Bench::launchArgs(const Kernel &kernel, size_t moment) const {
+/// Where each layer's part of a buffer begins.
+Result<uint64_t> Bench::table(const std::string &name, uint64_t at) {
+  auto known = tables.find({name, at});
+  if (known != tables.end())
+    return known->second.address();
+  const Data &of = data.at(name);
+  std::vector<uint64_t> addresses;
+  for (int64_t layer = 0; layer < layers; ++layer)
+    addresses.push_back(of.buffer.address() + at + layer * of.layerStride * of.width);
+  auto table = device->allocate(addresses.size() * 8);
+  if (!table)
+    return table.status();
+  RSSM_RETURN_IF_ERROR(table->copyIn(addresses.data(), addresses.size() * 8));
+  uint64_t address = table->address();
+  tables.emplace(std::pair(name, at), table.take());
+  return address;
+}
+
+Result<uint64_t> Bench::launchArg(const KernelArg &arg, int64_t set, size_t moment) {
+  BufferArg of = bufferArg(arg);
+  auto it = data.find(of.name);
+  if (it == data.end())
+    it = data.find(of.name + "@" + std::to_string(moment));
+  if (it == data.end())
+    return Status(StatusCode::Unsupported, "bench: expected arguments that the spec explains but got '" + arg.name + "'");
+  const Data &buffer = it->second;
+  if (arg.kind == KernelArg::Kind::Table)
+    return table(of.name, set * buffer.perSet);
+  if (arg.kind == KernelArg::Kind::Stride)
+    return of.isLayerStride ? buffer.layerStride : buffer.stride;
+  return buffer.buffer.address() + set * buffer.perSet;
+}
+
+Result<std::vector<std::vector<uint64_t>>> Bench::launchArgs(const Kernel &kernel, size_t moment) {
   std::vector<std::vector<uint64_t>> args(sets);
   for (int64_t set = 0; set < sets; ++set)
     for (const KernelArg &arg : kernel.manifest().args) {

@@ -76,7 +76,8 @@ std::string tableLine(const Timing &timing, bool heading) {
 
 /// As tableLine, without times: the bytes alone.
 std::string bytesLine(const Timing &timing) {
-  std::string line = std::to_string(timing.rows) + " rows:";
+  std::string line = std::to_string(timing.rows) + " rows";
+  line += timing.layers > 1 ? " of " + std::to_string(timing.layers) + " layers:" : ":";
   for (const Column &column : timing.columns) {
     char text[128];
     std::snprintf(text, sizeof text, "%s %s: %.0f bytes one way, %.0f in place",
@@ -87,20 +88,28 @@ std::string bytesLine(const Timing &timing) {
   return line + "\n";
 }
 
-std::string toJson(const Timing &timing, const KernelResources &resources) {
+std::string toJson(const Timing &timing, const KernelResources *resources) {
   std::ostringstream json;
-  json << "{\"spec\": \"" << timing.spec << "\", \"rows\": " << timing.rows
-       << ", \"mean_us\": " << timing.columns[0].time << ", \"floor_us\": " << timing.columns[0].floor
+  // What was not measured is null.
+  auto known = [](double value) {
+    std::ostringstream text;
+    text << value;
+    return std::isnan(value) ? "null" : text.str();
+  };
+  json << "{\"spec\": \"" << timing.spec << "\", \"rows\": " << timing.rows << ", \"layers\": " << timing.layers
+       << ", \"mean_us\": " << known(timing.columns[0].time) << ", \"floor_us\": " << known(timing.columns[0].floor)
        << ", \"columns\": [";
   for (const Column &column : timing.columns)
     json << (&column == &timing.columns.front() ? "" : ", ") << "{\"name\": \"" << column.name
-         << "\", \"us\": " << column.time << ", \"floor_us\": " << column.floor
+         << "\", \"us\": " << known(column.time) << ", \"floor_us\": " << known(column.floor)
          << ", \"one_way_bytes\": " << std::llround(column.bytes.oneWay)
          << ", \"in_place_bytes\": " << std::llround(column.bytes.update) << "}";
   json << "], \"moments_us\": [";
   for (size_t i = 0; i < timing.moments.size(); ++i)
-    json << (i ? ", " : "") << timing.moments[i];
-  json << "], \"registers\": " << resources.registers << ", \"local_bytes\": " << resources.localBytes << "}";
+    json << (i ? ", " : "") << known(timing.moments[i]);
+  auto ofKernel = [&](int KernelResources::*field) { return resources ? std::to_string(resources->*field) : "null"; };
+  json << "], \"registers\": " << ofKernel(&KernelResources::registers)
+       << ", \"local_bytes\": " << ofKernel(&KernelResources::localBytes) << "}";
   return json.str();
 }
 
@@ -129,13 +138,14 @@ Status benchSpec(Device &device, const Options &options, const std::string &text
   auto resources = kernel->resources();
   if (!resources)
     return resources.status();
-  char line[512];
-  std::snprintf(line, sizeof line,
-                "\n`%s`\n\n%d registers, %d local bytes, %d shared bytes, %d blocks of %u threads per SM\n\n",
-                text.c_str(), resources->registers, resources->localBytes, resources->sharedBytes,
-                resources->blocksPerMultiprocessor, kernel->manifest().threads);
+  // The host device has no registers, and no multiprocessors.
+  auto known = [&](int value) { return device.isHost() ? "unknown" : std::to_string(value); };
+  std::string line = "\n`" + text + "`\n\n" + known(resources->registers) + " registers, " + known(resources->localBytes) +
+                     " local bytes, " + std::to_string(resources->sharedBytes) + " shared bytes, " +
+                     known(resources->blocksPerMultiprocessor) + " blocks of " +
+                     std::to_string(kernel->manifest().threads) + " threads per SM\n\n";
   output.markdown += line;
-  std::printf("%s", line);
+  std::printf("%s", line.c_str());
   std::vector<int64_t> rows = options.rows;
   if (rows.empty())
     rows = pool ? std::vector<int64_t>{1, 4, 16, 64, 128, 256, 512} : std::vector<int64_t>{1};
@@ -150,7 +160,7 @@ Status benchSpec(Device &device, const Options &options, const std::string &text
     output.markdown += table;
     std::printf("%s", table.c_str());
     std::fflush(stdout);
-    output.json += (output.json.empty() ? "\n  " : ",\n  ") + toJson(*timing, *resources);
+    output.json += (output.json.empty() ? "\n  " : ",\n  ") + toJson(*timing, device.isHost() ? nullptr : &*resources);
   }
   return Status::ok();
 }

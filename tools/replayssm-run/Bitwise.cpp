@@ -60,6 +60,7 @@ Result<Case> Comparison::make(const KernelSpec &of) {
   caseOptions.seed = options.seed;
   caseOptions.nullRate = options.nullRate;
   caseOptions.gates = options.gates;
+  caseOptions.copies += 3 * n; // States and outputs behind every token are kept.
   return Case::create(device, of, caseOptions);
 }
 

@@ -11,6 +11,7 @@
 #include "replayssm/KernelABI.h"
 
 #include <cstring>
+#include <map>
 #include <set>
 
 using namespace replayssm;
@@ -38,8 +39,10 @@ private:
   Status jitShorter();
   Status launchPieces(Kernel &kernel, const std::vector<Piece> &pieces);
   Status launch(Kernel &kernel, const std::string &what, bool hasWindow = false);
-  Status launchShorter(const Case &before, const Case &whole);
-  void forgetTokens(int64_t tokens, const Case &before, Case &expected) const;
+  Status launchShorter(Case &before, const Case &whole);
+  Status launchLayers(Kernel &kernel, const Case &before, const Case &whole, const std::string &what);
+  void forgetTokens(int64_t tokens, Case &before, Case &expected);
+  void forgetTokensOfLayer(int64_t tokens, const Case &before, Case &expected) const;
   void growRings();
   void trackTokens();
 
@@ -53,6 +56,7 @@ private:
   Kernel *given; ///< Null = compiled from the spec.
   CompileOptions compile;
   std::vector<std::pair<int64_t, Kernel>> shorter; ///< T -> the same kernel for it.
+  std::map<std::string, Kernel> single; ///< Kernels of one layer, by the spec of one of many.
   std::optional<Case> c;
   std::optional<Windows> windows;
 };
@@ -109,7 +113,7 @@ Status Batches::launchPieces(Kernel &kernel, const std::vector<Piece> &pieces) {
     for (size_t i = 0; i < moved.size(); ++i)
       if (const KernelArg &arg = kernel.manifest().args[i]; arg.kind == KernelArg::Kind::Pointer)
         moved[i] += piece.first * rowBytes(*c, kernel.manifest(), arg.name);
-    RSSM_RETURN_IF_ERROR(kernel.launch(moved, uint32_t(piece.count)));
+    RSSM_RETURN_IF_ERROR(kernel.launch(moved, uint32_t(piece.count), c->launchedLayers(kernel)));
   }
   RSSM_RETURN_IF_ERROR(device.synchronize());
   return c->download();
@@ -137,7 +141,33 @@ Status Batches::launch(Kernel &kernel, const std::string &what, bool hasWindow) 
   }
   if (hasWindow)
     RSSM_RETURN_IF_ERROR(launchShorter(before, whole));
+  if (kernel.manifest().isLayered())
+    RSSM_RETURN_IF_ERROR(launchLayers(kernel, before, whole, what));
   c->restore(whole);
+  return Status::ok();
+}
+
+/// One launch for all layers leaves what one launch for each leaves.
+Status Batches::launchLayers(Kernel &kernel, const Case &before, const Case &whole, const std::string &what) {
+  const std::string &text = kernel.manifest().spec;
+  if (!single.count(text)) {
+    auto one = parseKernelSpec(text);
+    if (!one)
+      return one.status();
+    one->layers = Layers::One;
+    auto made = jitSpec(device, *one, compile);
+    if (!made)
+      return made.status();
+    single.emplace(text, made.take());
+  }
+  c->restore(before);
+  Status status;
+  c->forEachLayer([&] {
+    if (status)
+      status = launchPieces(single.at(text), {{0, rows}});
+  });
+  RSSM_RETURN_IF_ERROR(status);
+  report.compare(*c, whole, what + ", layer by layer");
   return Status::ok();
 }
 
@@ -160,7 +190,16 @@ Status Batches::jitShorter() {
 }
 
 /// What rows have for their tokens from `tokens` on is what it was before.
-void Batches::forgetTokens(int64_t tokens, const Case &before, Case &expected) const {
+void Batches::forgetTokens(int64_t tokens, Case &before, Case &expected) {
+  c->forEachLayer([&] {
+    before.select(c->layer());
+    expected.select(c->layer());
+    forgetTokensOfLayer(tokens, before, expected);
+  });
+  before.select(c->layer());
+}
+
+void Batches::forgetTokensOfLayer(int64_t tokens, const Case &before, Case &expected) const {
   int64_t state = spec.HV * spec.V * spec.K;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t s = tokens; s < windows->length(row); ++s) {
@@ -178,7 +217,7 @@ void Batches::forgetTokens(int64_t tokens, const Case &before, Case &expected) c
   }
 }
 
-Status Batches::launchShorter(const Case &before, const Case &whole) {
+Status Batches::launchShorter(Case &before, const Case &whole) {
   for (auto &[tokens, kernel] : shorter) {
     c->restore(before);
     RSSM_RETURN_IF_ERROR(launchPieces(kernel, {{0, rows}}));
@@ -227,7 +266,7 @@ void Batches::growRings() {
       continue;
     if (spec.flushAt != FlushAt::EveryCommit && c->rng() % 2 == 0)
       growRing(*c, row, std::max<int64_t>(c->wp(row), c->rng() % (spec.L - spec.Tmax + 1)));
-    poisonRecords(*c, row, c->wp(row));
+    c->forEachLayer([&] { poisonRecords(*c, row, c->wp(row)); });
   }
 }
 
@@ -247,7 +286,12 @@ Status Batches::windowSet() {
     growRings();
     windows->fill();
     trackTokens();
-    RSSM_RETURN_IF_ERROR(launch(set->verify, "verify", /*hasWindow=*/true));
+    Status status;
+    c->forEachLayer([&] {
+      if (status)
+        status = launch(set->verify, "verify", /*hasWindow=*/true);
+    });
+    RSSM_RETURN_IF_ERROR(status);
     if (set->compact)
       RSSM_RETURN_IF_ERROR(launch(*set->compact, "compact"));
     RSSM_RETURN_IF_ERROR(launch(set->cursors, "cursors"));
@@ -266,12 +310,10 @@ Status Batches::run() {
   bool isDecode = spec.phase == Phase::Packed || spec.phase == Phase::Replay;
   if (!isDecode && !spec.isWindowSet() && spec.phase != Phase::Snapshots && spec.phase != Phase::InputReplay)
     return Status(StatusCode::InvalidArgument, std::string("bitwise: expected a phase with tokens but got phase=") + name(spec.phase));
-  if (spec.layers != Layers::One)
-    return Status(StatusCode::InvalidArgument, std::string("bitwise: expected layers=one but got ") + name(spec.layers));
   named = windowed = spec;
   if (spec.isWindowSet()) {
     // A set is run as a whole, whichever of its kernels was named.
-    bool isNamed = spec.phase == Phase::Verify || spec.phase == Phase::Fold;
+    bool isNamed = spec.phase == Phase::Verify || spec.phase == Phase::Fold || spec.phase == Phase::Compact;
     if (!isNamed)
       spec.dst = spec.track = false;
     if (spec.phase != Phase::Verify)
@@ -280,6 +322,7 @@ Status Batches::run() {
     if (!isNamed)
       named.phase = Phase::Verify;
     spec.phase = windowed.phase = Phase::Verify;
+    windowed.layers = Layers::One;
   }
   auto created = make();
   if (!created)

@@ -1,5 +1,6 @@
 //===- Case.cpp - Buffers and inputs of one run ---------------------------===//
 #include "tools/replayssm-run/Case.h"
+#include "tools/replayssm-run/HostMemory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +30,7 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   int64_t ringSlots = B + options.spareSlots, stateSlots = ringSlots + B * (spec.dst + spec.track);
 
   auto add = [&](const std::string &name, DType dtype, int64_t width, int64_t slots,
-                 int64_t inner, bool gap) {
+                 int64_t inner, bool gap, int64_t layers = 1) {
     Array &array = c.arrays[name];
     array.dtype = dtype;
     array.width = width;
@@ -37,10 +38,14 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     array.inner = inner;
     int64_t granule = 16 / width;
     array.stride = roundUp(inner, granule) + (gap && options.gaps ? 3 * granule : 0);
-    array.host.assign(slots * array.stride * width, 0xff);
+    array.layers = layers;
+    // No two alike: one that is taken for another is found out.
+    array.layerStride = roundUp(slots * array.stride, granule) + (5 + int64_t(c.arrays.size())) * granule;
+    array.isReversed = spec.layers == Layers::Table;
   };
+  // What every layer has of its own.
   auto addFloats = [&](const std::string &name, DType dtype, int64_t slots, int64_t inner, bool gap) {
-    add(name, dtype, byteWidth(dtype), slots, inner, gap);
+    add(name, dtype, byteWidth(dtype), slots, inner, gap, c.layers());
   };
   addFloats("state", spec.state, stateSlots, spec.HV * spec.V * spec.K, true);
   addFloats("mixed_qkv", spec.io, tokens, 2 * spec.H * spec.K + spec.HV * spec.V, true);
@@ -77,6 +82,7 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     bool isIo = std::string_view(field.name).substr(0, 4) == "raw_";
     addFloats(field.name, isIo ? spec.io : DType::F32, ringSlots, field.heads * spec.L * field.width, true);
   }
+  RSSM_RETURN_IF_ERROR(c.allocate(device));
 
   // Slots: a random choice for each row; ring slots are another permutation.
   int64_t firstSlot = spec.null == NullRow::LE0 ? 1 : 0;
@@ -135,31 +141,63 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   }
 
   std::normal_distribution<double> normal(0, 1);
-  Array &state = c.arrays["state"];
-  for (int64_t slot = 0; slot < stateSlots; ++slot)
-    for (int64_t i = 0; i < state.inner; ++i)
-      fromDouble(state.at(slot, i), spec.state, 0.1 * normal(c.rng));
-  for (int64_t hv = 0; hv < spec.HV; ++hv) {
-    // A_log of a safe gate is the slope of its sigmoid.
-    double aLog = spec.gate == Gate::Safe      ? (options.gates == Gates::Strong ? 2 : options.gates == Gates::Mild ? -3 : 0) + 0.5 * normal(c.rng)
-                  : options.gates == Gates::Strong ? std::log(16.0 + 200 * uniform(c.rng))
-                  : options.gates == Gates::Mild ? std::log(1e-4 + 1e-3 * uniform(c.rng))
-                                                 : std::log(0.5 + 15.5 * uniform(c.rng));
-    fromDouble(c.arrays["A_log"].at(0, hv), DType::F32, aLog);
-  }
-  for (int64_t i = 0; i < spec.HV * GK; ++i)
-    fromDouble(c.arrays["dt_bias"].at(0, i), DType::F32, -4.0 + 3.0 * normal(c.rng));
+  c.forEachLayer([&] {
+    Array &state = c.arrays["state"];
+    for (int64_t slot = 0; slot < stateSlots; ++slot)
+      for (int64_t i = 0; i < state.inner; ++i)
+        fromDouble(state.at(slot, i), spec.state, 0.1 * normal(c.rng));
+    for (int64_t hv = 0; hv < spec.HV; ++hv) {
+      // A_log of a safe gate is the slope of its sigmoid.
+      double aLog = spec.gate == Gate::Safe      ? (options.gates == Gates::Strong ? 2 : options.gates == Gates::Mild ? -3 : 0) + 0.5 * normal(c.rng)
+                    : options.gates == Gates::Strong ? std::log(16.0 + 200 * uniform(c.rng))
+                    : options.gates == Gates::Mild ? std::log(1e-4 + 1e-3 * uniform(c.rng))
+                                                   : std::log(0.5 + 15.5 * uniform(c.rng));
+      fromDouble(c.arrays["A_log"].at(0, hv), DType::F32, aLog);
+    }
+    for (int64_t i = 0; i < spec.HV * GK; ++i)
+      fromDouble(c.arrays["dt_bias"].at(0, i), DType::F32, -4.0 + 3.0 * normal(c.rng));
+  });
+  RSSM_RETURN_IF_ERROR(c.upload());
+  return c;
+}
 
-  for (auto &[name, array] : c.arrays) {
+/// Nothing before it is known that all of it can be had.
+Status Case::allocate(Device &device) {
+  uint64_t bytes = 0;
+  for (const auto &[name, array] : arrays)
+    bytes += array.bytes();
+  std::string what = "buffers of " + std::to_string(options.rows) + " rows";
+  RSSM_RETURN_IF_ERROR(expectHostMemory(what, double(bytes) * double(options.copies + device.isHost())));
+  for (auto &[name, array] : arrays) {
+    array.host.assign(array.bytes(), 0xff);
     auto buffer = device.allocate(std::max<size_t>(array.host.size(), 16));
     if (!buffer)
-      return buffer.status();
+      return noDeviceMemory(what, bytes, buffer.status());
     array.device = buffer.take();
-    if (array.host.empty())
-      continue;
-    RSSM_RETURN_IF_ERROR(array.upload());
+    if (spec.layers == Layers::Table && array.layers > 1)
+      RSSM_RETURN_IF_ERROR(addTable(device, name));
   }
-  return c;
+  return Status::ok();
+}
+
+Status Case::addTable(Device &device, const std::string &name) {
+  Array &array = arrays.at(name);
+  std::vector<uint64_t> addresses;
+  for (array.layer = 0; array.layer < array.layers; ++array.layer)
+    addresses.push_back(array.device.address() + array.offset() * array.width);
+  array.layer = layer_;
+  auto table = device.allocate(addresses.size() * 8);
+  if (!table)
+    return table.status();
+  RSSM_RETURN_IF_ERROR(table->copyIn(addresses.data(), addresses.size() * 8));
+  tables[name] = table.take();
+  return Status::ok();
+}
+
+void Case::select(int64_t layer) {
+  layer_ = layer;
+  for (auto &[name, array] : arrays)
+    array.layer = array.layers > 1 ? layer : 0;
 }
 
 void Case::fillToken(int64_t token) {
@@ -258,25 +296,44 @@ Status Case::launch(Device &device, Kernel &kernel, double *seconds) const {
   if (!values)
     return values.status();
   auto start = std::chrono::steady_clock::now();
-  RSSM_RETURN_IF_ERROR(kernel.launch(*values, uint32_t(options.rows)));
+  RSSM_RETURN_IF_ERROR(kernel.launch(*values, uint32_t(options.rows), launchedLayers(kernel)));
   RSSM_RETURN_IF_ERROR(device.synchronize());
   if (seconds)
     *seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return Status::ok();
 }
 
+uint32_t Case::launchedLayers(const Kernel &kernel) const {
+  return kernel.manifest().isLayered() ? uint32_t(layers()) : 1;
+}
+
+BufferArg run::bufferArg(const KernelArg &arg) {
+  if (arg.kind != KernelArg::Kind::Stride)
+    return {arg.name};
+  bool isOfLayers = arg.name.ends_with(layerStrideSuffix);
+  std::string_view suffix = isOfLayers ? layerStrideSuffix : strideSuffix;
+  return {arg.name.substr(0, arg.name.size() - std::min(arg.name.size(), suffix.size())), isOfLayers};
+}
+
 Result<std::vector<uint64_t>> Case::args(const KernelManifest &manifest) const {
   std::vector<uint64_t> values;
+  // A kernel of many layers gets the first, one of a single layer that which is selected.
+  bool isLayered = manifest.isLayered();
   for (const KernelArg &arg : manifest.args) {
-    std::string name = arg.name;
-    bool isStride = arg.kind == KernelArg::Kind::Stride;
-    if (isStride && name.size() > 7 && name.substr(name.size() - 7) == "_stride")
-      name.resize(name.size() - 7);
-    auto it = arrays.find(name);
-    if (it == arrays.end())
+    BufferArg of = bufferArg(arg);
+    auto it = arrays.find(of.name);
+    auto table = tables.find(of.name);
+    bool isTable = arg.kind == KernelArg::Kind::Table;
+    if (it == arrays.end() || (isTable && table == tables.end()))
       return Status(StatusCode::Unsupported, "kernel '" + manifest.name + "' has an argument '" +
                                                  arg.name + "' that its spec does not explain");
-    values.push_back(isStride ? uint64_t(it->second.stride) : it->second.device.address());
+    const Array &array = it->second;
+    if (isTable)
+      values.push_back(table->second.address());
+    else if (arg.kind == KernelArg::Kind::Stride)
+      values.push_back(uint64_t(of.isLayerStride ? array.layerStride : array.stride));
+    else
+      values.push_back(array.device.address() + (isLayered ? 0 : array.offset() * array.width));
   }
   return values;
 }

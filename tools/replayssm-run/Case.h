@@ -20,23 +20,42 @@ int64_t byteWidth(DType dtype);
 /// Distance between neighbouring values of `dtype` at `value`.
 double ulp(DType dtype, double value);
 
-/// slots x inner elements, each slot `stride` elements after the one before.
-struct Array {
+/// slots x inner elements, each slot `stride` elements after the one before; of what
+/// every layer has of its own so many for each.
+struct Layout {
   DType dtype = DType::F32;
   int64_t width = 4; ///< Bytes per element (integers too).
   int64_t slots = 0, inner = 0, stride = 0;
+  int64_t layers = 1, layerStride = 0; ///< Elements between layers.
+  bool isReversed = false;             ///< The last layer lies first: only a table says so.
+  int64_t layer = 0;                   ///< The one that `at` is about.
+
+  /// Of the layer, in elements.
+  int64_t offset() const { return (isReversed ? layers - 1 - layer : layer) * layerStride; }
+  int64_t bytes() const { return (layers > 1 ? layers * layerStride : slots * stride) * width; }
+};
+
+struct Array : Layout {
   std::vector<uint8_t> host;
   Buffer device;
 
   uint8_t *at(int64_t slot, int64_t index = 0) {
-    return host.data() + (slot * stride + index) * width;
+    return host.data() + (offset() + slot * stride + index) * width;
   }
   const uint8_t *at(int64_t slot, int64_t index = 0) const {
-    return host.data() + (slot * stride + index) * width;
+    return host.data() + (offset() + slot * stride + index) * width;
   }
   Status upload() { return device.copyIn(host.data(), host.size()); }
   Status download() { return device.copyOut(host.data(), host.size()); }
 };
+
+/// The buffer that an argument is about, and which of its strides it is.
+struct BufferArg {
+  std::string name;
+  bool isLayerStride = false;
+};
+constexpr std::string_view strideSuffix = "_stride", layerStrideSuffix = "_layer_stride";
+BufferArg bufferArg(const KernelArg &arg);
 
 struct CaseOptions {
   int64_t rows = 1;
@@ -46,11 +65,31 @@ struct CaseOptions {
   Gates gates = Gates::Mixed;
   int64_t spareSlots = 2; ///< Slots that no row uses.
   bool gaps = true;
+  /// At most so many times the buffers are held on the host, copies and oracle together.
+  int64_t copies = 6;
 };
+
+/// Layers of a launch for many.
+constexpr int64_t manyLayers = 3;
+inline int64_t layerCount(const KernelSpec &spec) { return spec.layers == Layers::One ? 1 : manyLayers; }
 
 class Case {
 public:
   static Result<Case> create(Device &device, const KernelSpec &spec, const CaseOptions &options);
+
+  /// The layer that everything below is about; indices, cursors and flags are shared.
+  void select(int64_t layer);
+  int64_t layer() const { return layer_; }
+  int64_t layers() const { return layerCount(spec); }
+  /// Runs `body` with each layer selected in turn.
+  template <typename F> void forEachLayer(F body) {
+    int64_t before = layer_;
+    for (int64_t layer = 0; layer < layers(); ++layer) {
+      select(layer);
+      body();
+    }
+    select(before);
+  }
 
   /// New token inputs, force flags and poisoned outputs, uploaded.
   Status nextToken();
@@ -64,10 +103,11 @@ public:
   Status download();
   /// The host mirrors of another time.
   void restore(const Case &from);
-  /// Runs `kernel` on the buffers for all rows; adds what that takes to `seconds`.
+  /// Runs `kernel` on the buffers for all rows, one of many layers for all of them; adds what that takes to `seconds`.
   Status launch(Device &device, Kernel &kernel, double *seconds = nullptr) const;
   /// The launch arguments of `manifest`, by name.
   Result<std::vector<uint64_t>> args(const KernelManifest &manifest) const;
+  uint32_t launchedLayers(const Kernel &kernel) const;
 
   bool live(int64_t row) const;
   int64_t stateSlot(int64_t row) const;
@@ -120,7 +160,13 @@ public:
   KernelSpec spec;
   CaseOptions options;
   std::map<std::string, Array> arrays;
+  std::map<std::string, Buffer> tables; ///< The address of each layer's part of an array.
   std::mt19937_64 rng;
+
+private:
+  Status allocate(Device &device);
+  Status addTable(Device &device, const std::string &name);
+  int64_t layer_ = 0;
 };
 
 } // namespace replayssm::run

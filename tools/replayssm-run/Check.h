@@ -32,6 +32,7 @@ struct CheckReport {
   uint64_t digest = 0xcbf29ce484222325ull; ///< Of all outputs and the final states.
   double launchSeconds = 0;
   KernelResources resources;
+  bool hasRegisters = false; ///< Not the host device.
   std::vector<const Metric *> metrics() const {
     return {&out, &delta, &key, &gate, &beta, &state, &trajectory, &deltaRms, &stateRms};
   }

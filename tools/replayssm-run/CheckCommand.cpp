@@ -71,12 +71,12 @@ int run::runCheck(const Options &options) {
     }
     std::optional<VerifyKernels> set;
     std::optional<Kernel> cursors;
-    if (spec->phase == Phase::Verify || spec->phase == Phase::Fold) {
+    if (spec->phase == Phase::Verify || spec->phase == Phase::Fold || spec->phase == Phase::Compact) {
       auto built = jitVerifySet(*device, std::move(kernel), *spec, options);
       if (!built)
         return report(built.status());
       set.emplace(built.take());
-      spec->phase = Phase::Verify; // a fold alone: of the set's windows
+      spec->phase = Phase::Verify; // a fold or compact alone: of the set's windows
     } else {
       auto built = jitCursors(*device, *spec, options);
       if (!built)

@@ -2,6 +2,7 @@
 #include "tools/replayssm-run/CheckPlan.h"
 #include "tools/replayssm-run/Verify.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace replayssm;
@@ -29,6 +30,17 @@ Result<CheckSource> run::checkSource(const Options &options) {
   return CheckSource{text.take(), options.file};
 }
 
+/// Compiled from its spec with the verify that it belongs to: one that is not, say for
+/// many layers, is checked by a life cycle of its own.
+static bool isCompanion(const KernelSpec &spec, const std::vector<PlannedKernel> &plan) {
+  return std::any_of(plan.begin(), plan.end(), [&](const PlannedKernel &other) {
+    if (!other.spec || other.spec->phase != Phase::Verify)
+      return false;
+    std::vector<Companion> all = companions(*other.spec);
+    return std::any_of(all.begin(), all.end(), [&](const Companion &one) { return one.spec == spec; });
+  });
+}
+
 Result<std::vector<PlannedKernel>> run::planCheck(const std::vector<KernelManifest> &kernels,
                                                   const Options &options) {
   std::vector<PlannedKernel> plan;
@@ -39,39 +51,46 @@ Result<std::vector<PlannedKernel>> run::planCheck(const std::vector<KernelManife
       plan.push_back({i, std::nullopt});
   }
   if (plan.empty())
-    return invalid(options.kernel.empty() ? "'" + options.file + "' holds no kernel"
-                                          : "no kernel '" + options.kernel + "' in '" + options.file +
-                                                "'; it holds " + names);
-  bool isOneServed = false;
+    return options.kernel.empty() ? invalid("'" + options.file + "' holds no kernel")
+                                  : invalid("no kernel '" + options.kernel + "' in " +
+                                            (options.file.empty() ? "the spec" : "'" + options.file + "'") +
+                                            "; it holds " + names);
+  if (!options.vectors.empty() && plan.size() > 1)
+    return invalid("--vectors: expected one kernel, chosen by --kernel=<name>, but got " + names);
   for (PlannedKernel &planned : plan) {
     const KernelManifest &kernel = kernels[planned.index];
     if (!kernel.spec.empty()) {
       auto spec = parseKernelSpec(kernel.spec);
       if (!spec)
         return spec.status();
-      Phase phase = spec->phase;
-      planned.isServing = phase == Phase::Cursors || phase == Phase::Reset || phase == Phase::Compact ||
-                          (phase == Phase::Fold && plan.size() > 1);
       planned.spec = *spec;
     } else if (options.vectors.empty()) {
       return invalid("kernel '" + kernel.name +
                      "' has no spec: give its inputs and expected outputs with --vectors=<file>");
     }
-    isOneServed |= !planned.isServing;
   }
-  if (!isOneServed)
-    return invalid("expected a kernel with outputs or inputs but got cursors and folds only: they are "
+  bool isOneChecked = !options.vectors.empty();
+  for (PlannedKernel &planned : plan) {
+    if (planned.spec)
+      planned.isServing = planned.spec->phase == Phase::Cursors || planned.spec->phase == Phase::Reset ||
+                          isCompanion(*planned.spec, plan);
+    isOneChecked |= !planned.isServing;
+  }
+  if (!isOneChecked)
+    return invalid("expected a kernel with outputs or inputs but got cursors and resets only: they are "
                    "checked with the kernel that they serve");
   return plan;
 }
 
 std::vector<Companion> run::companions(const KernelSpec &spec) {
   bool isReplay = spec.phase == Phase::Replay, isFold = spec.phase == Phase::Fold;
-  if (!isReplay && !isFold && spec.phase != Phase::Verify)
+  bool isCompact = spec.phase == Phase::Compact;
+  if (!isReplay && !isFold && !isCompact && spec.phase != Phase::Verify)
     return {};
   KernelSpec plain = spec;
   plain.T = plain.Tmax;
   plain.track = plain.dst = false;
+  plain.layers = Layers::One;
   std::vector<Companion> result;
   auto add = [&](Phase phase, bool isTiled) {
     plain.phase = phase;
@@ -81,14 +100,18 @@ std::vector<Companion> run::companions(const KernelSpec &spec) {
   if (isReplay)
     return result;
   result.back().spec.track = spec.track;
-  if (isFold)
-    add(Phase::Verify, true);
-  else if (spec.flushAt != FlushAt::Verify)
-    add(Phase::Fold, true);
+  if (isFold || isCompact)
+    add(Phase::Verify, isFold);
+  if (!isFold && spec.flushAt != FlushAt::Verify) {
+    add(Phase::Fold, !isCompact);
+    result.back().spec.layers = spec.layers;
+  }
   if (spec.flushAt != FlushAt::EveryCommit)
     add(Phase::Reset, false);
-  if (spec.window == Window::Tree && spec.flushAt != FlushAt::EveryCommit)
+  if (spec.window == Window::Tree && spec.flushAt != FlushAt::EveryCommit && !isCompact) {
     add(Phase::Compact, false);
+    result.back().spec.layers = spec.layers;
+  }
   // Replay decode with the same ring; rings of the two shapes need not agree bitwise.
   if (spec.Tmax > 1 || spec.L == 1 || spec.isCircular() || !spec.storesDelta())
     return result;

@@ -17,7 +17,7 @@ Result<CheckSource> checkSource(const Options &options);
 struct PlannedKernel {
   size_t index;                   ///< In the source.
   std::optional<KernelSpec> spec; ///< None: checked with vectors.
-  bool isServing = false;         ///< Checked with the kernel that it serves.
+  bool isServing = false;         ///< Checked with the kernel that it serves, or by vectors alone.
 };
 /// Those that --kernel chooses; `kernels` are all of the source.
 Result<std::vector<PlannedKernel>> planCheck(const std::vector<KernelManifest> &kernels, const Options &options);
@@ -27,7 +27,7 @@ struct Companion {
   KernelSpec spec;
   bool isTiled = false; ///< By the tiling of the command line.
 };
-/// The cursors of replay; of verify or a fold the rest of its set; none of others.
+/// The cursors of replay; of verify, a fold or compact the rest of its set; none of others.
 std::vector<Companion> companions(const KernelSpec &spec);
 
 /// Compiles every kernel that a check loads, for options.target.

@@ -48,8 +48,9 @@ std::string run::toJson(const CheckReport &report) {
   char digest[32];
   std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(report.digest));
   json += ", \"digest\": \"" + std::string(digest) + "\"";
-  json += ", \"registers\": " + std::to_string(report.resources.registers) +
-          ", \"local_bytes\": " + std::to_string(report.resources.localBytes) +
+  auto ofKernel = [&](int value) { return report.hasRegisters ? std::to_string(value) : "null"; };
+  json += ", \"registers\": " + ofKernel(report.resources.registers) +
+          ", \"local_bytes\": " + ofKernel(report.resources.localBytes) +
           ", \"shared_bytes\": " + std::to_string(report.resources.sharedBytes);
   json += ", \"metrics\": {";
   bool first = true;

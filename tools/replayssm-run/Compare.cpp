@@ -48,13 +48,10 @@ Case run::mirror(const Case &c) {
   copy.options = c.options;
   for (const auto &[name, array] : c.arrays) {
     Array &to = copy.arrays[name];
-    to.dtype = array.dtype;
-    to.width = array.width;
-    to.slots = array.slots;
-    to.inner = array.inner;
-    to.stride = array.stride;
+    static_cast<Layout &>(to) = array;
     to.host = array.host;
   }
+  copy.select(c.layer());
   return copy;
 }
 
@@ -104,8 +101,9 @@ Recorder::Recorder(const KernelSpec &spec)
   report.stateRms.name = "state rms";
 }
 
-void Recorder::record(Metric &metric, double value, double bound, const std::string &where) {
+void Recorder::record(Metric &metric, double value, double bound, const std::string &of) {
   std::lock_guard<std::mutex> lock(mutex);
+  std::string where = layer + of;
   metric.bound = std::max(metric.bound, bound);
   metric.count++;
   double ratio = bound > 0 ? value / bound : value;
@@ -121,7 +119,7 @@ void Recorder::record(Metric &metric, double value, double bound, const std::str
 
 void Recorder::fail(const std::string &message) {
   std::lock_guard<std::mutex> lock(mutex);
-  failLocked(message);
+  failLocked(layer + message);
 }
 
 void Recorder::failLocked(const std::string &message) {
@@ -131,10 +129,26 @@ void Recorder::failLocked(const std::string &message) {
 }
 
 void Recorder::summarise(const std::vector<Rms> &all, Metric &metric, double bound) {
-  for (size_t i = 0; i < all.size(); ++i)
-    if (all[i].count >= 4)
-      record(metric, std::sqrt(all[i].squares / all[i].count), bound,
-             place(i / spec.HV, i % spec.HV));
+  int64_t ofLayer = int64_t(all.size()) / layerCount(spec);
+  for (int64_t i = 0; i < int64_t(all.size()); ++i) {
+    if (all[i].count < 4)
+      continue;
+    select(i / ofLayer);
+    record(metric, std::sqrt(all[i].squares / all[i].count), bound,
+           place(i % ofLayer / spec.HV, i % spec.HV));
+  }
+  select(-1);
+}
+
+void Recorder::takeResources(const Device &device, const Kernel &kernel) {
+  auto resources = kernel.resources();
+  report.hasRegisters = resources && !device.isHost();
+  if (resources)
+    report.resources = *resources;
+}
+
+void Recorder::select(int64_t index) {
+  layer = index >= 0 && layerCount(spec) > 1 ? "layer " + std::to_string(index) + ", " : "";
 }
 
 void Recorder::compareOutput(const Array &out, int64_t token, int64_t hv,
@@ -251,7 +265,13 @@ void Recorder::compareBytes(const Case &c, const Case &expectedCase) {
     size_t at = std::mismatch(array.host.begin(), array.host.end(), expected.begin()).first -
                 array.host.begin();
     int64_t element = at / array.width;
-    fail("buffer '" + name + "': byte " + std::to_string(at) + " (slot " +
+    std::string of;
+    if (array.layers > 1) {
+      int64_t block = element / array.layerStride;
+      of = "layer " + std::to_string(array.isReversed ? array.layers - 1 - block : block) + ", ";
+      element %= array.layerStride;
+    }
+    fail("buffer '" + name + "': byte " + std::to_string(at) + " (" + of + "slot " +
          std::to_string(element / array.stride) + ", element " +
          std::to_string(element % array.stride) + " of " + std::to_string(array.inner) +
          ") was written but is none of this launch's");

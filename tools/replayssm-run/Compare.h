@@ -59,6 +59,9 @@ public:
 
   void record(Metric &metric, double value, double bound, const std::string &where);
   void fail(const std::string &message);
+  void takeResources(const Device &device, const Kernel &kernel);
+  /// The layer that what follows is about, of a kernel for many; -1 = none.
+  void select(int64_t index);
   /// Root mean squares of all (row, head) with enough tokens.
   void summarise(const std::vector<Rms> &all, Metric &metric, double bound);
   void digest(const Array &array) {
@@ -93,6 +96,7 @@ private:
   void compareGate(double got, double expected, const reference::Token &token, const std::string &where);
   void failLocked(const std::string &message);
   KernelSpec spec;
+  std::string layer; ///< "layer 1, ".
   std::mutex mutex;
 };
 

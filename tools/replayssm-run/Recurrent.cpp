@@ -31,6 +31,18 @@ private:
   void allowSnapshots();
   void allowReplayed();
   void commit();
+  int64_t headIndex(int64_t row, int64_t hv) const {
+    return (c.layer() * options.rows + row) * spec.HV + hv;
+  }
+  template <typename F> void forEachLayer(F body) {
+    for (int64_t layer = 0; layer < c.layers(); ++layer) {
+      c.select(layer);
+      before.select(layer);
+      rec.select(layer);
+      body();
+    }
+    rec.select(-1);
+  }
   template <typename F> void forEachHead(F body) {
     parallelFor(options.rows * spec.HV, [&](int64_t i) {
       if (c.live(i / spec.HV))
@@ -46,7 +58,7 @@ private:
   Case c; ///< Buffers after the launch.
   Windows windows;
   Case before; ///< Host mirrors before it (no device buffers).
-  std::vector<std::vector<double>> trajectory; ///< [row * HV + hv] fp64 state.
+  std::vector<std::vector<double>> trajectory; ///< [headIndex] fp64 state.
   std::vector<double> gateSum;                 ///< Of the trajectory.
   std::vector<Rms> stateRms;
   Recorder rec;
@@ -62,12 +74,14 @@ double gateSlack(const reference::Step &step) {
 }
 
 Result<CheckReport> RecurrentChecker::run() {
-  size_t heads = options.rows * spec.HV;
+  size_t heads = c.layers() * options.rows * spec.HV;
   stateRms.resize(heads);
   gateSum.assign(heads, 0);
   if (spec.state == DType::F32 && !storesAll) {
     trajectory.resize(heads);
-    forEachHead([&](int64_t row, int64_t hv) { trajectory[row * spec.HV + hv] = c.state(row, hv); });
+    forEachLayer([&] {
+      forEachHead([&](int64_t row, int64_t hv) { trajectory[headIndex(row, hv)] = c.state(row, hv); });
+    });
   }
   int64_t steps = options.steps ? options.steps : 8;
   for (int64_t i = 0; i < steps; ++i) {
@@ -76,10 +90,12 @@ Result<CheckReport> RecurrentChecker::run() {
     if (storesAll)
       std::fill(c.arrays["snapshots"].host.begin(), c.arrays["snapshots"].host.end(), uint8_t(0xff));
     RSSM_RETURN_IF_ERROR(launch());
-    forEachHead([&](int64_t row, int64_t hv) {
-      storesAll ? compareSnapshots(row, hv) : compareReplayed(row, hv);
+    forEachLayer([&] {
+      forEachHead([&](int64_t row, int64_t hv) {
+        storesAll ? compareSnapshots(row, hv) : compareReplayed(row, hv);
+      });
+      storesAll ? allowSnapshots() : allowReplayed();
     });
-    storesAll ? allowSnapshots() : allowReplayed();
     rec.compareBytes(c, before);
     rec.digest(c.arrays[storesAll ? "out" : "state"]);
     commit();
@@ -87,8 +103,7 @@ Result<CheckReport> RecurrentChecker::run() {
   if (spec.state == DType::F32)
     rec.summarise(stateRms, rec.report.stateRms, 6e-7);
   rec.report.steps = steps;
-  if (auto resources = kernel.resources())
-    rec.report.resources = *resources;
+  rec.takeResources(device, kernel);
   rec.digest(c.arrays["state"]);
   return std::move(rec.report);
 }
@@ -126,7 +141,7 @@ void RecurrentChecker::compareSnapshots(int64_t row, int64_t hv) {
     double error = rec.compareState(c.stateOf("snapshots", slot, hv, t * snapshotElements()), after[t],
                                     slack[t], where);
     if (spec.state == DType::F32)
-      stateRms[row * spec.HV + hv].add(std::max(0.0, error - slack[t]));
+      stateRms[headIndex(row, hv)].add(std::max(0.0, error - slack[t]));
   }
 }
 
@@ -147,7 +162,7 @@ void RecurrentChecker::allowSnapshots() {
 //===----------------------------------------------------------------------===//
 
 void RecurrentChecker::compareReplayed(int64_t row, int64_t hv) {
-  int64_t index = row * spec.HV + hv;
+  int64_t index = headIndex(row, hv);
   std::vector<double> state = before.state(row, hv);
   double slack = 0;
   for (int64_t t : windows.path(row)) {

@@ -15,14 +15,16 @@ using namespace replayssm;
 using namespace replayssm::run;
 
 Result<CheckReport> VerifyChecker::run() {
-  size_t heads = options.rows * spec.HV;
+  size_t heads = c.layers() * options.rows * spec.HV;
   deltaRms.resize(heads);
   stateRms.resize(heads);
   gates.resize(heads);
   if (spec.state == DType::F32) {
     trajectory.resize(heads);
     tracked.resize(heads);
-    forEachHead([&](int64_t row, int64_t hv) { trajectory[row * spec.HV + hv] = c.state(row, hv); });
+    forEachLayer([&] {
+      forEachHead([&](int64_t row, int64_t hv) { trajectory[headIndex(row, hv)] = c.state(row, hv); });
+    });
   }
   // About four folds of every row.
   int64_t steps = options.steps ? options.steps : 4 * spec.L / (spec.T + 1) + 4;
@@ -30,10 +32,7 @@ Result<CheckReport> VerifyChecker::run() {
     rec.stepIndex = i;
     RSSM_RETURN_IF_ERROR(reset());
     growRings(i == 0 ? 0.7 : 0.1);
-    RSSM_RETURN_IF_ERROR(verify());
-    rec.digest(c.arrays["out"]);
-    RSSM_RETURN_IF_ERROR(compareOtherWindows());
-    RSSM_RETURN_IF_ERROR(compareDecode());
+    RSSM_RETURN_IF_ERROR(window());
     RSSM_RETURN_IF_ERROR(compact());
     RSSM_RETURN_IF_ERROR(advance());
     if (kernels.fold)
@@ -43,8 +42,7 @@ Result<CheckReport> VerifyChecker::run() {
   if (spec.state == DType::F32)
     rec.summarise(stateRms, rec.report.stateRms, 6e-7);
   rec.report.steps = steps;
-  if (auto resources = kernels.verify.resources())
-    rec.report.resources = *resources;
+  rec.takeResources(device, kernels.verify);
   rec.digest(c.arrays["state"]);
   return std::move(rec.report);
 }
@@ -63,10 +61,12 @@ void VerifyChecker::growRings(double rate) {
     int64_t low = isStale ? std::max(from, fits + 1) : from, high = isStale ? spec.L : std::max(from, fits);
     int64_t to = std::uniform_int_distribution<int64_t>(low, high)(c.rng);
     growRing(c, row, to);
-    for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv) {
-      std::vector<double> &state = trajectory[row * spec.HV + hv];
-      state = folded(c, row, hv, std::move(state), c.positions(row, from, to));
-    }
+    forEachLayer([&] {
+      for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv) {
+        std::vector<double> &state = trajectory[headIndex(row, hv)];
+        state = folded(c, row, hv, std::move(state), c.positions(row, from, to));
+      }
+    });
   }
 }
 
@@ -82,9 +82,22 @@ Status VerifyChecker::launch(Kernel &kernel) {
 // Verify
 //===----------------------------------------------------------------------===//
 
+/// The same windows in every layer, one launch for each.
+Status VerifyChecker::window() {
+  windows.fill();
+  for (int64_t layer = 0; layer < c.layers(); ++layer) {
+    select(layer);
+    RSSM_RETURN_IF_ERROR(verify());
+    rec.digest(c.arrays["out"]);
+    RSSM_RETURN_IF_ERROR(compareOtherWindows());
+    RSSM_RETURN_IF_ERROR(compareDecode());
+  }
+  selectNone();
+  return Status::ok();
+}
+
 Status VerifyChecker::verify() {
   poisonRings([&](int64_t row) { return c.wp(row); });
-  windows.fill();
   unfolded = c.arrays["state"].host;
   RSSM_RETURN_IF_ERROR(launch(kernels.verify));
   forEachHead([&](int64_t row, int64_t hv) {
@@ -113,7 +126,7 @@ void VerifyChecker::allowWindow(int64_t row) {
 }
 
 void VerifyChecker::compareWindow(int64_t row, int64_t hv) {
-  int64_t index = row * spec.HV + hv, wp = before.wp(row);
+  int64_t index = headIndex(row, hv), wp = before.wp(row);
   std::vector<reference::Token> tokens = windows.tokens(row, hv, windows.all(row));
   std::vector<reference::Step> steps = reference::tree(
       spec, before.state(row, hv), before.records(row, hv, wp).view(), tokens, windows.parents(row));

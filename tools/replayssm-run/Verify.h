@@ -57,7 +57,7 @@ public:
   /// The path from a root to some token, of a chain some first tokens; it may be empty.
   std::vector<int64_t> somePath(int64_t row) const;
   /// Other windows with the same tokens in some places, `kept` of each row; of the
-  /// given lengths. Inputs move, the others are new. Outputs are poisoned.
+  /// given lengths. Inputs of the selected layer move, the others are new. Outputs are poisoned.
   void regrow(const std::vector<std::vector<int64_t>> &kept, const std::vector<int64_t> &lengths,
               int64_t firstToken);
   void assign(const Windows &other) { rows_ = other.rows_; }
@@ -77,10 +77,10 @@ private:
   std::vector<Row> rows_;
 };
 
-/// Puts random records behind those of a live row, up to `wp`, and moves its
-/// cursor there (host mirrors only).
+/// Puts random records behind those of a live row, in every layer, up to `wp`, and
+/// moves its cursor there (host mirrors only).
 void growRing(Case &c, int64_t row, int64_t wp);
-/// NaN in the records from `first` on of one row (host mirrors only).
+/// NaN in the records from `first` on of one row and layer (host mirrors only).
 void poisonRecords(Case &c, int64_t row, int64_t first);
 
 } // namespace replayssm::run

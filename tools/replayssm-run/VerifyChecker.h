@@ -16,6 +16,7 @@ public:
 
 private:
   // Verify.cpp
+  Status window();
   void growRings(double rate);
   Status verify();
   void compareWindow(int64_t row, int64_t hv);
@@ -34,6 +35,7 @@ private:
   void expectRowLengths(int64_t row);
   void advanceTrajectory(int64_t row, int64_t hv);
   Status fold();
+  void compareFolds();
   std::vector<double> folded(const Case &from, int64_t row, int64_t hv, std::vector<double> state,
                              const std::vector<int64_t> &positions) const;
   void poisonOthers(int64_t row);
@@ -52,6 +54,28 @@ private:
   }
   int32_t &integer(const char *name, int64_t i) {
     return *reinterpret_cast<int32_t *>(c.arrays.at(name).at(0, i));
+  }
+  /// One (layer, row, head) in a list of all.
+  int64_t headIndex(int64_t row, int64_t hv) const {
+    return (c.layer() * options.rows + row) * spec.HV + hv;
+  }
+  void select(int64_t layer) {
+    c.select(layer);
+    before.select(layer);
+    rec.select(layer);
+  }
+  /// Runs `body` with each layer selected in turn.
+  template <typename F> void forEachLayer(F body) {
+    for (int64_t layer = 0; layer < c.layers(); ++layer) {
+      select(layer);
+      body();
+    }
+    selectNone();
+  }
+  /// What comes is about no layer in particular.
+  void selectNone() {
+    select(0);
+    rec.select(-1);
   }
   /// How many records of a row the launch of `folds` reads.
   int64_t foldLength(int64_t row) { return std::max(integer("fold_len", row), 0); }
@@ -72,9 +96,9 @@ private:
   Windows windows;
   Case before;     ///< Host mirrors before it (no device buffers).
   std::vector<uint8_t> unfolded; ///< The states before the launch of verify.
-  std::vector<std::vector<double>> trajectory; ///< [row * HV + hv] fp64 state of all that was accepted.
+  std::vector<std::vector<double>> trajectory; ///< [headIndex] fp64 state of all that was accepted.
   std::vector<std::vector<double>> tracked;    ///< The one behind the tracked token.
-  std::vector<std::vector<std::vector<double>>> gates; ///< [row * HV + hv][token], as stored.
+  std::vector<std::vector<std::vector<double>>> gates; ///< [headIndex][token], as stored.
   std::vector<Rms> deltaRms, stateRms;
   Recorder rec;
 };

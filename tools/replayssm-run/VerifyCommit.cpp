@@ -52,7 +52,7 @@ void VerifyChecker::expectRowLengths(int64_t row) {
 }
 
 void VerifyChecker::advanceTrajectory(int64_t row, int64_t hv) {
-  int64_t index = row * spec.HV + hv, count = 0;
+  int64_t index = headIndex(row, hv), count = 0;
   std::vector<int64_t> path = windows.path(row);
   std::vector<std::vector<double>> stored;
   for (int64_t s : path)
@@ -87,7 +87,7 @@ Status VerifyChecker::advance() {
   }
   rec.compareBytes(c, before);
   if (spec.state == DType::F32)
-    forEachHead([&](int64_t row, int64_t hv) { advanceTrajectory(row, hv); });
+    forEachLayer([&] { forEachHead([&](int64_t row, int64_t hv) { advanceTrajectory(row, hv); }); });
   return Status::ok();
 }
 
@@ -106,8 +106,10 @@ Status VerifyChecker::reset() {
       expectInteger(row, "base", c.ringSlot(row), 0);
       expectInteger(row, "is_flush", c.ringSlot(row), 0);
     }
-    for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv)
-      trajectory[row * spec.HV + hv] = c.state(row, hv);
+    forEachLayer([&] {
+      for (int64_t hv = 0; hv < spec.HV && spec.state == DType::F32; ++hv)
+        trajectory[headIndex(row, hv)] = c.state(row, hv);
+    });
   }
   rec.compareBytes(c, before);
   return Status::ok();
@@ -121,9 +123,11 @@ Status VerifyChecker::compact() {
   for (int64_t row = 0; row < options.rows; ++row) {
     if (!c.live(row))
       continue;
-    int64_t wp = c.wp(row), to = wp;
-    for (int64_t s : windows.path(row))
-      moveRecord(before, c.ringSlot(row), c.position(row, wp + s), c.position(row, to++));
+    forEachLayer([&] {
+      int64_t wp = c.wp(row), to = wp;
+      for (int64_t s : windows.path(row))
+        moveRecord(before, c.ringSlot(row), c.position(row, wp + s), c.position(row, to++));
+    });
   }
   rec.compareBytes(c, before);
   return Status::ok();
@@ -152,12 +156,23 @@ void VerifyChecker::poisonOthers(int64_t row) {
 }
 
 Status VerifyChecker::fold() {
-  if (foldsPath())
-    for (int64_t row = 0; row < options.rows; ++row)
-      poisonOthers(row);
-  else
-    poisonRings([&](int64_t row) { return foldLength(row) > 0 ? foldLength(row) : c.wp(row); });
+  forEachLayer([&] {
+    if (foldsPath())
+      for (int64_t row = 0; row < options.rows; ++row)
+        poisonOthers(row);
+    else
+      poisonRings([&](int64_t row) { return foldLength(row) > 0 ? foldLength(row) : c.wp(row); });
+  });
   RSSM_RETURN_IF_ERROR(launch(*kernels.fold));
+  forEachLayer([&] { compareFolds(); });
+  rec.compareBytes(c, before);
+  for (int64_t row = 0; row < options.rows; ++row)
+    if (c.live(row) && foldLength(row) > 0)
+      moveToTarget(row);
+  return Status::ok();
+}
+
+void VerifyChecker::compareFolds() {
   forEachHead([&](int64_t row, int64_t hv) {
     if (foldLength(row) == 0)
       return;
@@ -172,11 +187,6 @@ Status VerifyChecker::fold() {
     if (isTracked(row))
       allow(c, before, "state", integer("track_idx", row), 0, c.arrays["state"].inner);
   }
-  rec.compareBytes(c, before);
-  for (int64_t row = 0; row < options.rows; ++row)
-    if (c.live(row) && foldLength(row) > 0)
-      moveToTarget(row);
-  return Status::ok();
 }
 
 /// `state` with records of `from`: applied, or the recurrence run again from the
@@ -197,7 +207,7 @@ std::vector<double> VerifyChecker::folded(const Case &from, int64_t row, int64_t
 /// The state at `slot` is the checkpoint + the records at `positions`; `exact` is it in fp64.
 void VerifyChecker::compareFold(int64_t row, int64_t hv, int64_t slot, const std::vector<int64_t> &positions,
                                 const std::vector<std::vector<double>> &exact) {
-  int64_t index = row * spec.HV + hv;
+  int64_t index = headIndex(row, hv);
   std::vector<double> got = c.stateOf("state", slot, hv);
   std::vector<double> expected = folded(before, row, hv, before.state(row, hv), positions);
   double error = rec.compareState(got, expected, 0, place(row, hv));

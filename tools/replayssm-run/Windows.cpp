@@ -63,8 +63,10 @@ void Windows::fill() {
     *c.arrays["force_flush"].at(0, i) = uniform(c.rng) < c.options.flushRate ? 1 : 0;
     writeTree(i);
     if (c.live(i))
-      for (int64_t s : all(i))
-        c.fillToken(row.first + s);
+      c.forEachLayer([&] {
+        for (int64_t s : all(i))
+          c.fillToken(row.first + s);
+      });
   }
 }
 
@@ -90,7 +92,7 @@ void Windows::regrow(const std::vector<std::vector<int64_t>> &kept, const std::v
       for (int64_t s : kept[i]) {
         Array &array = c.arrays[tokenArrays[n]];
         std::memcpy(array.at(rows_[i].first + s),
-                    inputs[n].data() + (old[i].first + s) * array.stride * array.width,
+                    inputs[n].data() + (array.at(old[i].first + s) - array.host.data()),
                     array.inner * array.width);
       }
   }
@@ -197,7 +199,7 @@ void run::growRing(Case &c, int64_t row, int64_t wp) {
   auto put = [&](const char *name, int64_t index, double value) {
     fromDouble(c.arrays[name].at(slot, index), c.arrays[name].dtype, value);
   };
-  for (int64_t j : c.positions(row, c.wp(row), wp)) {
+  auto putRecord = [&](int64_t j) {
     for (int64_t hv = 0; hv < spec.HV; ++hv) {
       for (int64_t v = 0; v < spec.V; ++v)
         put("d_ring", (hv * L + j) * spec.V + v, 0.3 * normal(c.rng));
@@ -215,7 +217,9 @@ void run::growRing(Case &c, int64_t row, int64_t wp) {
       if (spec.storesRaw())
         put("raw_k_ring", at, 3 * normal(c.rng));
     }
-  }
+  };
+  std::vector<int64_t> positions = c.positions(row, c.wp(row), wp);
+  c.forEachLayer([&] { std::for_each(positions.begin(), positions.end(), putRecord); });
   int32_t cursor = int32_t(wp);
   std::memcpy(c.arrays["wp"].at(0, slot), &cursor, 4);
   if (spec.isCircular() && wp + 2 * spec.Tmax > L)
