@@ -52,14 +52,24 @@ int run::runCheck(const Options &options) {
   std::vector<int64_t> rows = options.rows.empty() ? std::vector<int64_t>{3} : options.rows;
   std::string json = "{\"device\": " + quoted(device->name()) + ", \"checks\": [";
   int64_t passed = 0, failed = 0;
+  auto count = [&](bool ok) {
+    ++(ok ? passed : failed);
+    json += passed + failed > 1 ? ",\n  " : "\n  ";
+  };
   for (const PlannedKernel &planned : *plan) {
     Kernel &kernel = (*kernels)[planned.index];
     const KernelManifest &manifest = manifests[planned.index];
     std::optional<KernelSpec> spec = planned.spec;
-    if (!spec) {
-      runVectors(options, *device, kernel) == 0 ? ++passed : ++failed;
-      continue;
+    if (!options.vectors.empty()) {
+      auto differing = runVectors(options, *device, kernel);
+      if (!differing)
+        return report(differing.status());
+      count(*differing == 0);
+      json += "{\"kernel\": " + quoted(manifest.name) + ", \"vectors\": " + quoted(options.vectors) +
+              ", \"report\": {\"violations\": " + std::to_string(*differing) + "}}";
     }
+    if (!spec)
+      continue;
     if (planned.isServing) {
       // Checked with the kernel that it serves; its resources are its own.
       auto resources = kernel.resources();
@@ -98,7 +108,7 @@ int run::runCheck(const Options &options) {
       if (!result)
         return report(result.status());
       bool ok = result->violations == 0;
-      ++(ok ? passed : failed);
+      count(ok);
       std::printf("%s %s  rows %lld, %lld steps, digest %016llx\n  %s\n%s", ok ? "PASS" : "FAIL",
                   manifest.name.c_str(), static_cast<long long>(B),
                   static_cast<long long>(result->steps),
@@ -107,8 +117,7 @@ int run::runCheck(const Options &options) {
       if (!device->isHost())
         printResources(manifest.name, result->resources);
       std::fflush(stdout);
-      json += std::string(passed + failed > 1 ? ",\n  " : "\n  ") + "{\"kernel\": " +
-              quoted(manifest.name) + ", \"rows\": " + std::to_string(B) + ", \"spec\": " +
+      json += "{\"kernel\": " + quoted(manifest.name) + ", \"rows\": " + std::to_string(B) + ", \"spec\": " +
               quoted(manifest.spec) + ", \"report\": " + toJson(*result) + "}";
     }
   }

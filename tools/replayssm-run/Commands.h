@@ -4,6 +4,7 @@
 #include "replayssm/Jit.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ enum class Gates { Mixed, Strong, Mild, Alternating };
 
 struct Options {
   std::string command;
+  std::set<std::string> given; ///< The options of the command line, without their values.
   std::string spec;      ///< --spec=...
   std::string file;      ///< or a .mlir file
   std::string kernel;    ///< which kernel of the file; empty = every one
@@ -25,7 +27,7 @@ struct Options {
   std::string jsonPath;
   std::string markdownPath;
   std::string svgPath;
-  std::string vectors; ///< inputs and expected outputs of a kernel without a spec
+  std::string vectors; ///< inputs and expected outputs of one kernel
   std::vector<int64_t> rows;
   int64_t steps = 0; ///< 0 = by the command and the kernel
   int64_t cycles = 0; ///< drift: flushes of a row; 0 = by the device
@@ -62,7 +64,8 @@ int runDrift(const Options &options);
 int runMemory(const Options &options);
 int runDemo(const Options &options);
 int runBitwise(const Options &options);
-int runVectors(const Options &options, Device &device, Kernel &kernel);
+/// How many values differ from those that options.vectors expects; prints the first.
+Result<int64_t> runVectors(const Options &options, Device &device, Kernel &kernel);
 int runMain(int argc, char **argv);
 
 } // namespace replayssm::run

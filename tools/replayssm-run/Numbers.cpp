@@ -61,7 +61,12 @@ void run::fromDouble(uint8_t *data, DType dtype, double value) {
     std::memcpy(data, &narrow, 4);
     return;
   }
-  // Inputs are finite and in range; round to nearest even through the format's ulp.
+  if (std::isinf(value)) {
+    uint16_t bits = uint16_t((dtype == DType::BF16 ? 0x7f80 : 0x7c00) | (value < 0 ? 0x8000 : 0));
+    std::memcpy(data, &bits, 2);
+    return;
+  }
+  // What is finite is in range; round to nearest even through the format's ulp.
   double step = ulp(dtype, value);
   double rounded = std::nearbyint(value / step) * step;
   uint16_t bits;
