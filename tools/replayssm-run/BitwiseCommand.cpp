@@ -29,7 +29,12 @@ Result<Named> findNamed(Device &device, const Options &options, const CompileOpt
       return Status(StatusCode::InvalidArgument, "bitwise: expected a file with one kernel but got " +
                                                      std::to_string(kernels->size()));
     text = kernels->front().manifest().spec;
+    if (text.empty())
+      return Status(StatusCode::InvalidArgument, "bitwise: expected a kernel with a spec but kernel '" +
+                                                     kernels->front().manifest().name + "' has none");
   }
+  if (text.empty())
+    return Status(StatusCode::InvalidArgument, "expected a file or --spec=...");
   auto spec = parseKernelSpec(text);
   if (!spec)
     return spec.status();

@@ -9,6 +9,7 @@
 #include "tools/replayssm-run/Compare.h"
 #include "tools/replayssm-run/DriftCycle.h"
 #include "tools/replayssm-run/DriftDevice.h"
+#include "tools/replayssm-run/HostMemory.h"
 
 #include <chrono>
 #include <cmath>
@@ -95,6 +96,8 @@ RingRecords Drift::recordsOf(const DriftSnapshot &snapshot, int64_t hv) const {
 }
 
 Status Drift::create() {
+  RSSM_RETURN_IF_ERROR(expectHostMemory("drift: the steps of " + std::to_string(options.cycles) + " cycles",
+                                        driftWindowBytes(spec, options)));
   auto created = DriftDevice::create(device, spec, options);
   if (!created)
     return created.status();

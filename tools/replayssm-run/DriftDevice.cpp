@@ -1,6 +1,7 @@
 //===- DriftDevice.cpp - The kernels and buffers of a drift run -----------===//
 #include "tools/replayssm-run/DriftDevice.h"
 #include "tools/replayssm-run/Compare.h"
+#include "tools/replayssm-run/HostMemory.h"
 
 #include "replayssm/KernelABI.h"
 
@@ -15,6 +16,9 @@ static bool isPerStep(std::string_view name) {
 }
 
 Status DriftDevice::add(const std::string &name, int64_t count, int64_t inner, int64_t width) {
+  totalBytes += isCounting ? count * inner * width : 0;
+  if (isCounting)
+    return Status::ok();
   Block &block = blocks[name];
   block.inner = inner;
   block.width = width;
@@ -51,23 +55,35 @@ Status DriftDevice::load(Phase phase) {
   return Status::ok();
 }
 
+Status DriftDevice::addBlocks() {
+  int64_t B = options.rows, slots = B + 2, tokens = blockSteps * B * spec.T, io = byteWidth(spec.io);
+  RSSM_RETURN_IF_ERROR(add("state", slots, spec.HV * spec.V * spec.K, 4));
+  RSSM_RETURN_IF_ERROR(addRings());
+  RSSM_RETURN_IF_ERROR(add("mixed_qkv", tokens, 2 * spec.H * spec.K + spec.HV * spec.V, io));
+  RSSM_RETURN_IF_ERROR(add("a", tokens, spec.HV * spec.gateDim(), io));
+  RSSM_RETURN_IF_ERROR(add("b", tokens, spec.HV, io));
+  RSSM_RETURN_IF_ERROR(add("out", tokens, spec.HV * spec.V, io));
+  RSSM_RETURN_IF_ERROR(add("query_start_loc", blockSteps, B + 1, 4));
+  RSSM_RETURN_IF_ERROR(add("accept_len", blockSteps, B, 4));
+  RSSM_RETURN_IF_ERROR(add("force_flush", blockSteps, B, 1));
+  return add("fold_len", 1, B, 4);
+}
+
 Result<DriftDevice> DriftDevice::create(Device &device, const KernelSpec &spec,
                                         const DriftOptions &options) {
   DriftDevice d;
   d.device = &device;
   d.spec = spec;
   d.options = options;
-  int64_t B = options.rows, slots = B + 2, tokens = blockSteps * B * spec.T, io = byteWidth(spec.io);
-  RSSM_RETURN_IF_ERROR(d.add("state", slots, spec.HV * spec.V * spec.K, 4));
-  RSSM_RETURN_IF_ERROR(d.addRings());
-  RSSM_RETURN_IF_ERROR(d.add("mixed_qkv", tokens, 2 * spec.H * spec.K + spec.HV * spec.V, io));
-  RSSM_RETURN_IF_ERROR(d.add("a", tokens, spec.HV * spec.gateDim(), io));
-  RSSM_RETURN_IF_ERROR(d.add("b", tokens, spec.HV, io));
-  RSSM_RETURN_IF_ERROR(d.add("out", tokens, spec.HV * spec.V, io));
-  RSSM_RETURN_IF_ERROR(d.add("query_start_loc", blockSteps, B + 1, 4));
-  RSSM_RETURN_IF_ERROR(d.add("accept_len", blockSteps, B, 4));
-  RSSM_RETURN_IF_ERROR(d.add("force_flush", blockSteps, B, 1));
-  RSSM_RETURN_IF_ERROR(d.add("fold_len", 1, B, 4));
+  int64_t B = options.rows, slots = B + 2;
+  d.isCounting = true;
+  RSSM_RETURN_IF_ERROR(d.addBlocks());
+  d.isCounting = false;
+  std::string what = "drift: buffers of " + std::to_string(B) + " rows";
+  // The mirror, the models of every head in double, and what the folds of a block leave.
+  RSSM_RETURN_IF_ERROR(expectHostMemory(what, double(d.totalBytes) * (6 + device.isHost())));
+  if (Status status = d.addBlocks(); !status)
+    return noDeviceMemory(what, d.totalBytes, status);
 
   std::mt19937_64 rng(options.seed * 0x9e3779b97f4a7c15ull + 3);
   std::normal_distribution<float> normal(0, 1);

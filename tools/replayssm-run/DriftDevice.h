@@ -46,6 +46,7 @@ private:
     Buffer device;
   };
   Status add(const std::string &name, int64_t count, int64_t inner, int64_t width);
+  Status addBlocks();
   Status addRings();
   Status load(Phase phase);
   Status fill(const DriftWindow *windows, int64_t steps, std::vector<DriftInputs> &inputs);
@@ -59,6 +60,8 @@ private:
   Device *device = nullptr;
   KernelSpec spec;
   DriftOptions options;
+  bool isCounting = false; ///< Nothing is allocated: `totalBytes` alone.
+  uint64_t totalBytes = 0;
   std::map<std::string, Block> blocks;
   std::vector<Kernel> kernels; ///< In the order of a step.
   std::vector<int64_t> first;

@@ -13,6 +13,15 @@ static uint64_t seedOf(const DriftOptions &options, int64_t row, uint64_t what) 
   return (options.seed * 65536 + uint64_t(row)) * 0x9e3779b97f4a7c15ull + what;
 }
 
+/// Tokens that a row has to see at least.
+static int64_t leastTokensOf(const KernelSpec &spec, int64_t cycles) { return cycles * std::min<int64_t>(spec.L, 16); }
+
+double run::driftWindowBytes(const KernelSpec &spec, const DriftOptions &options) {
+  // Of a step about half of its tokens are accepted; a list that grows is held twice.
+  double steps = double(options.cycles) * double(leastTokensOf(spec, 1)) / double(spec.Tmax);
+  return 4 * steps * double(options.rows) * sizeof(DriftWindow);
+}
+
 std::vector<DriftWindow> run::driftWindows(const KernelSpec &spec, const DriftOptions &options) {
   struct Row {
     std::mt19937_64 rng;
@@ -21,7 +30,7 @@ std::vector<DriftWindow> run::driftWindows(const KernelSpec &spec, const DriftOp
   std::vector<Row> rows(options.rows);
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i].rng.seed(seedOf(options, i, 1));
-  int64_t leastTokens = options.cycles * std::min<int64_t>(spec.L, 16);
+  int64_t leastTokens = leastTokensOf(spec, options.cycles);
   auto isDone = [&] {
     for (const Row &row : rows)
       if (row.flushes < options.cycles || row.tokens < leastTokens)

@@ -19,6 +19,8 @@ struct DriftWindow {
   int64_t folds = 0; ///< Records, or decoded tokens, that the step puts into the state.
 };
 
+/// About how many bytes driftWindows takes, which may be more than 64 bits can say.
+double driftWindowBytes(const KernelSpec &spec, const DriftOptions &options);
 /// The steps of all rows, [step * rows + row], long enough for every row to see
 /// its flushes.
 std::vector<DriftWindow> driftWindows(const KernelSpec &spec, const DriftOptions &options);

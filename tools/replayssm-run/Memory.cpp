@@ -14,6 +14,9 @@ using namespace replayssm::run;
 
 namespace {
 
+/// More than 64 bits can count: 65535 layers of 65535 requests of the largest states.
+using Bytes = unsigned __int128;
+
 struct Memory {
   KernelSpec spec;
   int64_t layers, window, requests;
@@ -32,16 +35,23 @@ struct Memory {
   int64_t snapshots() const { return window * state(); }
   // Of everything. wp, and where verify folds base (i32) and is_flush (i8); windows
   // that are always folded move nothing.
-  int64_t copies() const { return layers * requests; }
+  Bytes copies() const { return Bytes(layers) * requests; }
   int64_t cursors() const {
     bool verifyFolds = spec.flushAt == FlushAt::Verify || (!spec.isWindowSet() && window > 1);
     return requests * (verifyFolds ? 9 : spec.flushAt == FlushAt::EveryCommit ? 0 : 4);
   }
-  int64_t ringMode() const { return copies() * (state() + ring()) + cursors(); }
-  int64_t snapshotMode() const { return copies() * (state() + snapshots()); }
+  Bytes ringMode() const { return copies() * (state() + ring()) + cursors(); }
+  Bytes snapshotMode() const { return copies() * (state() + snapshots()); }
 };
 
-std::string mebi(int64_t bytes) {
+std::string decimal(Bytes bytes) {
+  std::string text;
+  for (; bytes > 0 || text.empty(); bytes /= 10)
+    text.insert(text.begin(), char('0' + int(bytes % 10)));
+  return text;
+}
+
+std::string mebi(Bytes bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", double(bytes) / (1 << 20));
   return text;
@@ -53,7 +63,7 @@ std::string toText(const Memory &m) {
                      ", V=" + std::to_string(m.spec.V) + ", L=" + std::to_string(m.spec.L) + ", state " +
                      name(m.spec.state) + ": " + std::to_string(m.layers) + " layers, window " +
                      std::to_string(m.window) + ", " + std::to_string(m.requests) + " requests\n";
-  auto line = [&](const char *what, int64_t each, int64_t all) {
+  auto line = [&](const char *what, int64_t each, Bytes all) {
     char row[160];
     std::snprintf(row, sizeof row, "  %-28s %14s %14s\n", what,
                   each ? std::to_string(each).c_str() : "", mebi(all).c_str());
@@ -78,13 +88,13 @@ std::string toText(const Memory &m) {
 
 std::string toJson(const Memory &m) {
   std::string json = "{\"spec\": \"" + print(m.spec) + "\"";
-  for (auto [key, value] : std::initializer_list<std::pair<const char *, int64_t>>{
-           {"layers", m.layers}, {"window", m.window}, {"requests", m.requests},
-           {"state_bytes", m.state()}, {"d_ring_bytes", m.dRing()}, {"k_ring_bytes", m.kRing()},
-           {"g_ring_bytes", m.gRing()}, {"raw_ring_bytes", m.rawRing()}, {"cursor_bytes", m.cursors()},
-           {"snapshot_bytes", m.snapshots()}, {"ring_mode_bytes", m.ringMode()},
-           {"snapshot_mode_bytes", m.snapshotMode()}})
-    json += std::string(", \"") + key + "\": " + std::to_string(value);
+  for (auto [key, value] : std::initializer_list<std::pair<const char *, Bytes>>{
+           {"layers", Bytes(m.layers)}, {"window", Bytes(m.window)}, {"requests", Bytes(m.requests)},
+           {"state_bytes", Bytes(m.state())}, {"d_ring_bytes", Bytes(m.dRing())}, {"k_ring_bytes", Bytes(m.kRing())},
+           {"g_ring_bytes", Bytes(m.gRing())}, {"raw_ring_bytes", Bytes(m.rawRing())}, {"cursor_bytes", Bytes(m.cursors())},
+           {"snapshot_bytes", Bytes(m.snapshots())}, {"ring_mode_bytes", Bytes(m.ringMode())},
+           {"snapshot_mode_bytes", Bytes(m.snapshotMode())}})
+    json += std::string(", \"") + key + "\": " + decimal(value);
   return json + "}";
 }
 
@@ -101,7 +111,10 @@ Status runAll(const Options &options) {
     auto spec = parseKernelSpec(text);
     if (!spec)
       return spec.status();
-    Memory memory{*spec, options.layers, spec->isWindowSet() ? spec->T : options.window,
+    if (spec->isWindowSet() && options.given.count("window"))
+      return Status(StatusCode::InvalidArgument, "memory: expected no --window but T_max=" + std::to_string(spec->Tmax) +
+                                                     " of the spec alone");
+    Memory memory{*spec, options.layers, spec->isWindowSet() ? spec->Tmax : options.window,
                   options.rows.empty() ? int64_t(128) : options.rows[0]};
     if (!spec->hasRing())
       return Status(StatusCode::InvalidArgument,

@@ -26,9 +26,11 @@ options
   --spec=<key=value,...>   the kernel, instead of a file (docs/spec.md); bench, drift and memory have
                            kernels of their own without it
   --kernel=<name>          check: one kernel of the file (default: all)
-  --vectors=<file>         check: inputs and expected outputs of a kernel without a spec
+  --vectors=<file>         check: inputs and expected outputs of one kernel (docs/spec.md), beside the
+                           oracle where it has a spec
   --device=auto|cuda|host  default auto: the GPU if there is one
-  --rows=<n[,n...]>        batch rows (check: 3; bench: 1,4,16,64,128,256,512)
+  --rows=<n[,n...]>        batch rows (check: 3; bench: 1,4,16,64,128,256,512); one number for drift,
+                           memory and demo
   --steps=<n>              check, bitwise, demo: tokens (check: two ring cycles; demo: 64)
   --cycles=<n>             drift: flushes of every row (default 50 on the host device, 1000 on a GPU)
   --svg=<file>             drift: a plot
@@ -41,7 +43,7 @@ options
                            such a GPU (chips: replayssm-opt --help); needs no device
   --json=<file>            results; not of demo
   --markdown=<file>        bench, drift: tables
-host device only
+host device only, refused on a GPU
   --landing=issue|wait     when asynchronous copies land
   --schedule-seed=<n>      permutes threads and blocks
   --perturb-seed=<n>       moves approximate functions by up to 2 ulp
@@ -55,7 +57,7 @@ struct Command {
 const Command commands[] = {{"check", runCheck}, {"bitwise", runBitwise}, {"bench", runBench},
                             {"drift", runDrift}, {"memory", runMemory},   {"demo", runDemo}};
 
-/// What not every command takes, with the commands that do.
+/// Every option, with the commands that take it.
 struct Taken {
   const char *options, *commands;
 };
@@ -73,7 +75,9 @@ const Taken taken[] = {
     {"tiling", "check bitwise bench"},
     {"markdown", "bench drift"},
     {"device cache landing schedule-seed perturb-seed", "check bitwise bench drift demo"},
+    {"rows", "check bitwise bench drift memory demo"},
 };
+const char *const ofHostDevice[] = {"landing", "schedule-seed", "perturb-seed"};
 } // namespace
 
 static std::vector<std::string> words(const char *text) {
@@ -87,6 +91,14 @@ static std::string anyOf(const std::vector<std::string> &names) {
   for (size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
   return text;
+}
+
+/// The table above has every option.
+static bool isKnown(const std::string &option) {
+  return option != "file" && std::any_of(std::begin(taken), std::end(taken), [&](const Taken &entry) {
+    std::vector<std::string> options = words(entry.options);
+    return std::count(options.begin(), options.end(), option) > 0;
+  });
 }
 
 static Status checkTaken(const std::string &option, const std::string &command) {
@@ -113,6 +125,8 @@ static Status checkCompileOnly(const Options &options) {
     return invalid("--compile-only: expected --target=<chip>");
   if (options.cacheDir.empty())
     return invalid("--compile-only: expected --cache=<folder> for what it compiles");
+  if (!options.jsonPath.empty())
+    return invalid("--compile-only: expected no --json: nothing is checked");
   return options.device.empty() ? Status::ok()
                                 : invalid("--compile-only: expected no --device but got '" + options.device + "'");
 }
@@ -134,7 +148,9 @@ Result<Options> run::parseOptions(int argc, char **argv) {
   };
   for (int i = 2; i < argc; ++i) {
     std::string_view arg = argv[i];
-    if (arg.substr(0, 2) != "--") {
+    if (arg.substr(0, 1) != "-") {
+      if (arg.empty())
+        return bad(arg, "a file");
       if (!options.file.empty())
         return bad(arg, "one file");
       options.file = arg;
@@ -142,9 +158,17 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       continue;
     }
     size_t equals = arg.find('=');
-    std::string_view key = arg.substr(2, equals == arg.npos ? arg.npos : equals - 2);
+    std::string_view name = arg.substr(0, equals);
+    std::string_view key = name.substr(0, 2) == "--" ? name.substr(2) : "";
     std::string_view value = equals == arg.npos ? "" : arg.substr(equals + 1);
+    bool isFlag = key == "dry-run" || key == "compile-only";
+    if (!isKnown(std::string(key)))
+      return Status(StatusCode::InvalidArgument, "unknown option '" + std::string(arg) + "'\n" + usage);
     RSSM_RETURN_IF_ERROR(checkTaken(std::string(key), options.command));
+    if (isFlag ? equals != arg.npos : value.empty())
+      return bad(arg, isFlag ? "no value" : "a value");
+    if (!options.given.insert(std::string(key)).second)
+      return bad(arg, "each option once");
     const char *expected = nullptr;
     auto number = [&](auto &to, auto least, auto most, const char *what) {
       if (!parseNumber(value, to) || !(to >= least && to <= most))
@@ -161,22 +185,24 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       if (value != "auto" && value != "cuda" && value != "host")
         return bad(arg, "auto, cuda or host");
     } else if (key == "rows") {
-      std::stringstream list{std::string(value)};
-      for (std::string item; std::getline(list, item, ',');) {
+      for (size_t at = 0; at <= value.size();) {
+        std::string_view item = value.substr(at, value.find(',', at) - at);
+        at += item.size() + 1;
         int64_t n;
         if (!parseNumber(item, n) || n < 1 || n > 65535)
           return bad(arg, "numbers in 1..65535");
         options.rows.push_back(n);
       }
-      if (options.rows.empty())
-        return bad(arg, "numbers in 1..65535");
+      bool takesMany = options.command == "check" || options.command == "bitwise" || options.command == "bench";
+      if (options.rows.size() > 1 && !takesMany)
+        return bad(arg, "one number, of every command but check, bitwise and bench");
     } else if (key == "cycles")
       number(options.cycles, 1, INT64_MAX, "a number above 0");
     else if (key == "layers")
       number(options.layers, 1, 65535, "a number in 1..65535");
     else if (key == "window")
       number(options.window, 1, 16, "a number in 1..16");
-    else if (arg == "--dry-run")
+    else if (key == "dry-run")
       options.dryRun = true;
     else if (key == "svg")
       options.svgPath = value;
@@ -203,9 +229,7 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       options.tiling = value;
     else if (key == "cache") {
       options.cacheDir = value;
-      if (value.empty())
-        return bad(arg, "a folder");
-    } else if (arg == "--compile-only")
+    } else if (key == "compile-only")
       options.compileOnly = true;
     else if (key == "target")
       options.target = value;
@@ -222,9 +246,6 @@ Result<Options> run::parseOptions(int argc, char **argv) {
       number(options.host.scheduleSeed, 0u, UINT64_MAX, "a number from 0 on");
     else if (key == "perturb-seed")
       number(options.host.perturbSeed, 0u, UINT64_MAX, "a number from 0 on");
-    else
-      return Status(StatusCode::InvalidArgument,
-                    "unknown option '" + std::string(arg) + "'\n" + usage);
     if (expected)
       return bad(arg, expected);
   }
@@ -254,6 +275,10 @@ std::string run::cacheLine(const Options &options) {
 Result<Device> run::openDevice(const Options &options) {
   if (options.device != "host") {
     auto device = Device::openCuda();
+    for (const char *option : ofHostDevice)
+      if (device && options.given.count(option))
+        return Status(StatusCode::InvalidArgument, std::string("--") + option + ": expected --device=host with it but got '" +
+                                                       device->name() + "'");
     if (device || options.device == "cuda")
       return device;
   }
