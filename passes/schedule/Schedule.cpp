@@ -61,6 +61,8 @@ static FailureOr<SmallVector<Forced>> parseForced(StringRef text, Location loc) 
     if (field == std::end(Tiling::fields))
       return emitError(loc) << "unknown tiling field '" << name
                             << "'; expected one of bv, bc, warps, copy, unroll, blocks";
+    if (llvm::any_of(forced, [&](const Forced &f) { return f.field.first == field->first; }))
+      return emitError(loc) << "expected tiling field '" << name << "' once but got it twice";
     int64_t number = 0;
     if (field->second == &Tiling::copy) {
       auto kind = replay::symbolizeCopyKind(value);

@@ -1,6 +1,7 @@
 // RUN: replayssm-opt %s -split-input-file -verify-diagnostics -replay-schedule
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bw=3" 2>&1 | FileCheck %s --check-prefix=FIELD
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bv=x" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bv=8,bv=8" 2>&1 | FileCheck %s --check-prefix=REPEATED
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=copy=fast" 2>&1 | FileCheck %s --check-prefix=COPY
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bv=24" 2>&1 | FileCheck %s --check-prefix=VALUE
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bv=64,warps=1" 2>&1 | FileCheck %s --check-prefix=PAIR
@@ -8,6 +9,7 @@
 
 // FIELD: error: unknown tiling field 'bw'; expected one of bv, bc, warps, copy, unroll, blocks
 // NUMBER: error: expected a number for tiling field 'bv' but got 'x'
+// REPEATED: error: expected tiling field 'bv' once but got it twice
 // COPY: error: expected copy to be direct or bulk but got 'fast'
 // VALUE: error: 'replay.kernel' op expected tiling field bv to be one of 8, 16, 32, 64, 128 but got 24
 // PAIR: error: 'replay.kernel' op expected tiling field warps to be one of 4, 8 beside the other fields but got 1
