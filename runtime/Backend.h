@@ -23,6 +23,9 @@ public:
   const std::vector<ArgRule> argRules;
 };
 
+/// InvalidArgument for a call of a handle that has nothing left; `what` is "a device", ...
+Status movedFrom(const char *what);
+
 /// Callers have checked sizes, ranges and arguments (Runtime.cpp): a backend
 /// only meets launches of >= 1 row and layer, and copies inside one buffer.
 class Backend {
@@ -48,6 +51,9 @@ public:
                         uint32_t layers) = 0;
   virtual Status synchronize() = 0;
 
+  virtual bool isCapturing() const = 0;
+  /// An error while a capture is open: `what` cannot be recorded.
+  Status expectNoCapture(const char *what) const;
   virtual Status beginCapture() = 0;
   virtual Result<void *> endCapture() = 0;
   virtual Status replay(void *graph) = 0;

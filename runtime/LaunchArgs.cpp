@@ -117,9 +117,14 @@ Status rt::checkManifest(const KernelManifest &manifest) {
 Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
                        const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers) {
   auto where = [&] { return "launch of '" + manifest.name + "': "; };
-  if (args.size() != rules.size())
-    return invalid(where() + "expected " + std::to_string(rules.size()) +
-                   " arguments but got " + std::to_string(args.size()));
+  RSSM_RETURN_IF_ERROR(checkArgCount(manifest, args.size()));
+Status rt::checkArgCount(const KernelManifest &manifest, size_t count) {
+  if (count == manifest.args.size())
+    return Status::ok();
+  return invalid("launch of '" + manifest.name + "': expected " + std::to_string(manifest.args.size()) +
+                 " arguments but got " + std::to_string(count));
+}
+
   if (rows > maxRows)
     return invalid(where() + "expected at most " + std::to_string(maxRows) + " rows but got " +
                    std::to_string(rows));

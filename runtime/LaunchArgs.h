@@ -33,6 +33,7 @@ std::vector<ArgRule> argRules(const KernelManifest &manifest);
 Status checkManifest(const KernelManifest &manifest);
 /// `args`, `rows` and `layers` of one launch.
 Status checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
+Status checkArgCount(const KernelManifest &manifest, size_t count);
                    const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers);
 
 } // namespace replayssm::rt

@@ -15,6 +15,14 @@ Status invalid(std::string message) {
 }
 } // namespace
 
+Status rt::movedFrom(const char *what) {
+  return invalid(std::string("expected ") + what + " but got one that was moved from");
+}
+
+Status Backend::expectNoCapture(const char *what) const {
+  return isCapturing() ? invalid(std::string(what) + ": expected no open capture on this device") : Status::ok();
+}
+
 //===----------------------------------------------------------------------===//
 // Device
 //===----------------------------------------------------------------------===//
@@ -32,13 +40,15 @@ Device Device::openHost(const HostOptions &options) {
   return Device(rt::openHostBackend(options));
 }
 
-bool Device::isHost() const { return backend_->isHost(); }
-std::string Device::name() const { return backend_->name(); }
-std::string Device::target() const { return backend_->target(); }
-uint64_t Device::l2Bytes() const { return backend_->l2Bytes(); }
-uint32_t Device::multiprocessors() const { return backend_->multiprocessors(); }
+bool Device::isHost() const { return backend_ && backend_->isHost(); }
+std::string Device::name() const { return backend_ ? backend_->name() : ""; }
+std::string Device::target() const { return backend_ ? backend_->target() : ""; }
+uint64_t Device::l2Bytes() const { return backend_ ? backend_->l2Bytes() : 0; }
+uint32_t Device::multiprocessors() const { return backend_ ? backend_->multiprocessors() : 0; }
 
 Result<Buffer> Device::allocate(uint64_t bytes) {
+  if (!backend_)
+    return rt::movedFrom("a device");
   if (bytes == 0)
     return invalid("expected a buffer of at least 1 byte but got 0");
   Result<uint64_t> address = backend_->allocate(bytes);
@@ -56,6 +66,8 @@ Result<Kernel> Device::loadKernel(std::string_view code, const KernelManifest &m
 
 Result<std::vector<Kernel>> Device::loadKernels(std::string_view code,
                                                 const std::vector<KernelManifest> &manifests) {
+  if (!backend_)
+    return rt::movedFrom("a device");
   if (manifests.empty())
     return invalid("expected the manifest of at least one kernel but got none");
   for (size_t i = 0; i < manifests.size(); ++i) {
@@ -77,19 +89,21 @@ Result<std::vector<Kernel>> Device::loadKernels(std::string_view code,
   return kernels;
 }
 
-Status Device::synchronize() { return backend_->synchronize(); }
+Status Device::synchronize() { return backend_ ? backend_->synchronize() : rt::movedFrom("a device"); }
 
 HostOptions &Device::hostOptions() {
-  if (HostOptions *options = backend_->hostOptions())
+  if (HostOptions *options = backend_ ? backend_->hostOptions() : nullptr)
     return *options;
   // A GPU has none: what is written here has no effect.
   static thread_local HostOptions ignored;
   return ignored;
 }
 
-Status Device::beginCapture() { return backend_->beginCapture(); }
+Status Device::beginCapture() { return backend_ ? backend_->beginCapture() : rt::movedFrom("a device"); }
 
 Result<Graph> Device::endCapture() {
+  if (!backend_)
+    return rt::movedFrom("a device");
   Result<void *> handle = backend_->endCapture();
   if (!handle)
     return handle.status();
@@ -97,8 +111,10 @@ Result<Graph> Device::endCapture() {
 }
 
 Result<double> Device::timeGraph(Graph &graph) {
+  if (!backend_)
+    return rt::movedFrom("a device");
   if (!graph.handle_)
-    return invalid("expected a graph but got one that was moved from");
+    return rt::movedFrom("a graph");
   if (graph.backend_ != backend_)
     return invalid("expected a graph captured on this device but got another device's");
   return backend_->timeGraph(graph.handle_);
@@ -128,8 +144,11 @@ Buffer::~Buffer() {
     backend_->free(address_);
 }
 
-static Status checkCopy(const char *what, const void *host, uint64_t bytes, uint64_t offset,
+static Status checkCopy(const char *what, bool hasMemory, const void *host, uint64_t bytes, uint64_t offset,
                         uint64_t size) {
+  if (!hasMemory)
+    return invalid(std::string(what) + ": expected a buffer of Device::allocate but got one that is empty or was "
+                                       "moved from");
   if (offset > size || bytes > size - offset)
     return invalid(std::string(what) + " of " + std::to_string(bytes) + " bytes at offset " +
                    std::to_string(offset) + ": expected it inside the buffer of " +
@@ -141,12 +160,12 @@ static Status checkCopy(const char *what, const void *host, uint64_t bytes, uint
 }
 
 Status Buffer::copyIn(const void *host, uint64_t bytes, uint64_t offset) {
-  RSSM_RETURN_IF_ERROR(checkCopy("copy into a buffer", host, bytes, offset, bytes_));
+  RSSM_RETURN_IF_ERROR(checkCopy("copy into a buffer", bool(backend_), host, bytes, offset, bytes_));
   return bytes ? backend_->copyIn(address_ + offset, host, bytes) : Status::ok();
 }
 
 Status Buffer::copyOut(void *host, uint64_t bytes, uint64_t offset) const {
-  RSSM_RETURN_IF_ERROR(checkCopy("copy out of a buffer", host, bytes, offset, bytes_));
+  RSSM_RETURN_IF_ERROR(checkCopy("copy out of a buffer", bool(backend_), host, bytes, offset, bytes_));
   return bytes ? backend_->copyOut(host, address_ + offset, bytes) : Status::ok();
 }
 
@@ -170,19 +189,19 @@ Kernel &Kernel::operator=(Kernel &&other) noexcept {
 Kernel::~Kernel() = default;
 
 const KernelManifest &Kernel::manifest() const {
-  assert(impl_ && "the kernel was moved from");
-  return impl_->manifest;
+  static const KernelManifest none;
+  return impl_ ? impl_->manifest : none;
 }
 
 Result<KernelResources> Kernel::resources() const {
   if (!impl_)
-    return invalid("expected a kernel but got one that was moved from");
+    return rt::movedFrom("a kernel");
   return backend_->resources(*impl_);
 }
 
 Status Kernel::launch(const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers) {
   if (!impl_)
-    return invalid("expected a kernel but got one that was moved from");
+    return rt::movedFrom("a kernel");
   RSSM_RETURN_IF_ERROR(rt::checkLaunch(impl_->manifest, impl_->argRules, args, rows, layers));
   return rows && layers ? backend_->launch(*impl_, args.data(), rows, layers) : Status::ok();
 }
@@ -211,6 +230,6 @@ Graph::~Graph() {
 
 Status Graph::replay() {
   if (!handle_)
-    return invalid("expected a graph but got one that was moved from");
+    return rt::movedFrom("a graph");
   return backend_->replay(handle_);
 }

@@ -5,7 +5,9 @@
  * `replayssm-opt --emit=ptx --manifest=...`, for a GPU. Every function that can fail returns a
  * status: null is success, anything else is freed by the caller and leaves the
  * outputs untouched. Handles are freed by the caller, in any order; an object
- * and its device are used from one thread at a time. Freeing null is allowed.
+ * and its device are used from one thread at a time. Freeing null is allowed;
+ * any other null handle or output is RSSM_INVALID_ARGUMENT, before anything is
+ * done, and "" or 0 from what returns no status.
  *===----------------------------------------------------------------------===*/
 #ifndef REPLAYSSM_C_RUNTIME_H
 #define REPLAYSSM_C_RUNTIME_H

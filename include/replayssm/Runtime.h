@@ -6,7 +6,9 @@
 // No call on the launch path allocates or reads device data.
 //
 // Errors: InvalidArgument for what the caller can mend (the message says how);
-// on a GPU a fault of a launch comes back from a later call, as Internal.
+// on a GPU a fault of a launch comes back from a later call, as Internal. Calls of
+// a handle that was moved from are InvalidArgument; what returns no Status gives
+// false, 0 or nothing of it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -71,15 +73,14 @@ public:
   Status synchronize();
   HostOptions &hostOptions(); ///< Read at each launch; without effect on a GPU.
 
-  /// Records the launches between begin and end, from one thread, instead of running them;
+  /// Records the launches between begin and end, calls of one thread, instead of running them;
   /// copies, allocations, loads and waits are refused until then. A device has one stream of
   /// its own, which does not wait for other streams of the process, nor they for it.
   Status beginCapture();
   Result<Graph> endCapture();
-  /// Milliseconds of device time of `graph`, replayed once. GPU only.
+  /// Milliseconds of device time of `graph`, of this device, replayed once. GPU only.
   Result<double> timeGraph(Graph &graph);
 
-  rt::Backend &backend() const { return *backend_; }
   const std::shared_ptr<rt::Backend> &sharedBackend() const { return backend_; }
   explicit Device(std::shared_ptr<rt::Backend> backend) : backend_(std::move(backend)) {}
 
@@ -99,7 +100,7 @@ public:
 
   uint64_t address() const { return address_; } ///< Of the device; what a launch takes.
   uint64_t bytes() const { return bytes_; }
-  /// `bytes` at `offset`. Copies wait for everything before them on the device, and return when done.
+  /// `bytes` at `offset`, which lie inside the buffer. Copies wait for everything before them on the device, and return when done.
   Status copyIn(const void *host, uint64_t bytes, uint64_t offset = 0);
   Status copyOut(void *host, uint64_t bytes, uint64_t offset = 0) const;
 
@@ -123,7 +124,7 @@ public:
   Kernel &operator=(Kernel &&) noexcept;
   ~Kernel();
 
-  const KernelManifest &manifest() const;
+  const KernelManifest &manifest() const; ///< Empty of a kernel that was moved from.
   Result<KernelResources> resources() const;
   /// `args[i]` is the 8-byte value of manifest().args[i]: the address of a buffer, any memory of
   /// the device's primary context; or a stride in elements. `rows` up to 65535 (0 = nothing).

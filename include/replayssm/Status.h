@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,16 +51,16 @@ private:
   std::string message_;
 };
 
-/// A value or the Status that says why there is none.
+/// A value or the Status that says why there is none. `*`, `->` and `take` are for a
+/// Result with a value; take() leaves it moved from.
 template <typename T>
 class [[nodiscard]] Result {
 public:
   Result(T value) : value_(std::move(value)) {}
-  Result(Status status) : status_(std::move(status)) {
-    assert(!status_.isOk() && "a Result without a value needs an error");
-  }
-  Result(StatusCode code, std::string message)
-      : status_(code, std::move(message)) {}
+  Result(Status status)
+      : status_(status.isOk() ? Status(StatusCode::Internal, "expected an error of a result without a value")
+                              : std::move(status)) {}
+  Result(StatusCode code, std::string message) : Result(Status(code, std::move(message))) {}
 
   bool isOk() const { return value_.has_value(); }
   explicit operator bool() const { return isOk(); }

@@ -92,13 +92,6 @@ CudaBackend::~CudaBackend() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-Status CudaBackend::expectNoCapture(const char *what) const {
-  if (!capturing)
-    return Status::ok();
-  return {StatusCode::InvalidArgument,
-          std::string(what) + ": expected no open capture on this device"};
-}
-
 Result<uint64_t> CudaBackend::allocate(uint64_t bytes) {
   RSSM_RETURN_IF_ERROR(expectNoCapture("allocate"));
   Current current(driver, context);

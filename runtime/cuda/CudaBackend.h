@@ -70,6 +70,7 @@ public:
   Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) override;
   Status synchronize() override;
 
+  bool isCapturing() const override { return capturing; }
   Status beginCapture() override;
   Result<void *> endCapture() override;
   Status replay(void *graph) override;
@@ -83,8 +84,6 @@ public:
   CuStream stream() const { return stream_.get(); }
 
 private:
-  /// An error when a capture is open: `what` cannot be recorded.
-  Status expectNoCapture(const char *what) const;
   Result<Module> loadModule(std::string_view code, const std::vector<KernelManifest> &manifests);
   Result<std::unique_ptr<CudaGraph>> instantiate(CuGraph recorded);
   void releaseRetired();

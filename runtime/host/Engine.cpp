@@ -7,6 +7,8 @@
 #include "runtime/host/Engine.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -55,11 +57,15 @@ Status Engine::run(const HostLaunch &launch, const HostOptions &options) {
   permuted_ = options.scheduleSeed != 0;
   random_ = Random(options.scheduleSeed);
   uint64_t perLayer = uint64_t(manifest.blocksPerRow) * launch.rows, blocks = perLayer * launch.layers;
-  std::vector<uint64_t> order;
+  std::unique_ptr<uint64_t[]> order;
   if (permuted_) {
-    order.resize(blocks);
-    std::iota(order.begin(), order.end(), 0);
-    for (size_t i = order.size(); i > 1; --i)
+    if (blocks <= SIZE_MAX / sizeof(uint64_t))
+      order.reset(new (std::nothrow) uint64_t[blocks]);
+    if (!order)
+      return {StatusCode::Exhausted, "no memory to permute the " + std::to_string(blocks) +
+                                         " blocks of kernel '" + manifest.name + "'"};
+    std::iota(order.get(), order.get() + blocks, 0);
+    for (uint64_t i = blocks; i > 1; --i)
       std::swap(order[i - 1], order[random_.next() % i]);
   }
 

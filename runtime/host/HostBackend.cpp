@@ -8,6 +8,7 @@
 #include "runtime/host/Engine.h"
 
 #include <cstring>
+#include <thread>
 
 using namespace replayssm;
 using namespace replayssm::rt;
@@ -58,6 +59,8 @@ public:
   Status launch(KernelImpl &kernel, const uint64_t *args, uint32_t rows, uint32_t layers) override;
   Status synchronize() override { return expectNoCapture("synchronize"); }
 
+  /// As on a GPU, which can do nothing but launch while it records.
+  bool isCapturing() const override { return capture_ != nullptr; }
   Status beginCapture() override;
   Result<void *> endCapture() override;
   Status replay(void *graph) override;
@@ -65,25 +68,17 @@ public:
   void destroyGraph(void *graph) override { delete static_cast<HostGraph *>(graph); }
 
 private:
-  /// As on a GPU, which can do nothing but launch while it records.
-  Status expectNoCapture(const char *what) const;
   Status checkRange(const char *what, uint64_t address, uint64_t bytes);
   Status run(const HostCode &code, const uint64_t *args, uint32_t rows, uint32_t layers);
 
   HostOptions options_;
   BufferMap buffers_;
   Engine engine_;
-  std::unique_ptr<HostGraph> capture_; ///< Non-null between begin and end.
+  std::unique_ptr<HostGraph> capture_; ///< Non-null between begin and end,
+  std::thread::id captureThread_;      ///< which are calls of one thread.
 };
 
 } // namespace
-
-Status HostBackend::expectNoCapture(const char *what) const {
-  if (!capture_)
-    return {};
-  return {StatusCode::InvalidArgument,
-          std::string(what) + ": expected no open capture on this device"};
-}
 
 Result<uint64_t> HostBackend::allocate(uint64_t bytes) {
   RSSM_RETURN_IF_ERROR(expectNoCapture("allocate"));
@@ -120,6 +115,7 @@ Status HostBackend::copyOut(void *destination, uint64_t source, uint64_t bytes) 
 
 Result<std::vector<std::unique_ptr<KernelImpl>>>
 HostBackend::loadKernels(std::string_view, const std::vector<KernelManifest> &) {
+  RSSM_RETURN_IF_ERROR(expectNoCapture("load of a kernel"));
   return {StatusCode::Unsupported,
           "the host device runs JIT-compiled kernels: use replayssm::jitSource"};
 }
@@ -131,6 +127,10 @@ Result<KernelResources> HostBackend::resources(KernelImpl &kernel) {
 }
 
 Status HostBackend::run(const HostCode &code, const uint64_t *args, uint32_t rows, uint32_t layers) {
+  if (options_.landing < HostOptions::Landing::AtIssue || options_.landing > HostOptions::Landing::AtWait)
+    return {StatusCode::InvalidArgument, "launch of '" + code.manifest.name +
+                                             "': expected HostOptions::landing to be AtIssue or AtWait but got " +
+                                             std::to_string(static_cast<int>(options_.landing))};
   return engine_.run({code.entry, &code.manifest, args, rows, layers}, options_);
 }
 
@@ -145,6 +145,7 @@ Status HostBackend::launch(KernelImpl &kernel, const uint64_t *args, uint32_t ro
 Status HostBackend::beginCapture() {
   RSSM_RETURN_IF_ERROR(expectNoCapture("begin of a capture"));
   capture_ = std::make_unique<HostGraph>();
+  captureThread_ = std::this_thread::get_id();
   return {};
 }
 
@@ -152,6 +153,8 @@ Result<void *> HostBackend::endCapture() {
   if (!capture_)
     return {StatusCode::InvalidArgument,
             "end of a capture: expected an open capture on this device but there is none"};
+  if (captureThread_ != std::this_thread::get_id())
+    return {StatusCode::InvalidArgument, "end of a capture: expected the thread that began it"};
   return static_cast<void *>(capture_.release());
 }
 

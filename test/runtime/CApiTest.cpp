@@ -131,4 +131,68 @@ TEST(CApiNull, FreeingNullIsAllowed) {
   rssm_graph_free(nullptr);
 }
 
+/// Every function, with null for each handle and output in turn.
+TEST_F(CApi, Nulls) {
+  auto null = [](const char *what) { return std::string("1: expected ") + what + " but got null"; };
+  EXPECT_EQ(str(rssm_device_open_cuda(0, nullptr)), null("a place for the device"));
+  EXPECT_EQ(str(rssm_device_open_host(nullptr)), null("a place for the device"));
+  EXPECT_STREQ(rssm_device_name(nullptr), "");
+  EXPECT_STREQ(rssm_device_target(nullptr), "");
+  EXPECT_EQ(rssm_device_l2_bytes(nullptr), 0u);
+  EXPECT_EQ(rssm_device_multiprocessors(nullptr), 0u);
+  EXPECT_EQ(str(rssm_device_synchronize(nullptr)), null("a device"));
+  EXPECT_EQ(rssm_status_code(nullptr), RSSM_OK);
+  EXPECT_STREQ(rssm_status_message(nullptr), "");
+
+  rssm_buffer *buffer = nullptr;
+  EXPECT_EQ(str(rssm_buffer_allocate(nullptr, 16, &buffer)), null("a device"));
+  EXPECT_EQ(str(rssm_buffer_allocate(device, 16, nullptr)), null("a place for the buffer"));
+  EXPECT_EQ(fake->live["memory"], 0);
+  EXPECT_EQ(rssm_buffer_address(nullptr), 0u);
+  EXPECT_EQ(rssm_buffer_bytes(nullptr), 0u);
+  char byte = 0;
+  EXPECT_EQ(str(rssm_buffer_copy_in(nullptr, &byte, 1, 0)), null("a buffer"));
+  EXPECT_EQ(str(rssm_buffer_copy_out(nullptr, &byte, 1, 0)), null("a buffer"));
+  EXPECT_EQ(str(rssm_buffer_allocate(device, 16, &buffer)), "0: ");
+  EXPECT_EQ(str(rssm_buffer_copy_in(buffer, nullptr, 1, 0)),
+            "1: copy into a buffer of 1 bytes: expected a host address but got null");
+  rssm_buffer_free(buffer);
+
+  std::string json = toJson(exampleManifest()), ptx = examplePtx(exampleManifest());
+  rssm_kernel *kernel = nullptr;
+  EXPECT_EQ(str(rssm_kernel_load(nullptr, ptx.data(), ptx.size(), json.c_str(), &kernel)), null("a device"));
+  EXPECT_EQ(str(rssm_kernel_load(device, nullptr, 0, json.c_str(), &kernel)), null("the code of a kernel"));
+  EXPECT_EQ(str(rssm_kernel_load(device, ptx.data(), ptx.size(), nullptr, &kernel)), null("the text of a manifest"));
+  EXPECT_EQ(str(rssm_kernel_load(device, ptx.data(), ptx.size(), json.c_str(), nullptr)),
+            null("a place for the kernel"));
+  EXPECT_EQ(fake->counts["cuModuleLoadDataEx"], 0);
+  kernel = load();
+  rssm_kernel_resources resources = {};
+  EXPECT_EQ(str(rssm_kernel_get_resources(nullptr, &resources)), null("a kernel"));
+  EXPECT_EQ(str(rssm_kernel_get_resources(kernel, nullptr)), null("a place for the resources"));
+  uint64_t arg = 0;
+  EXPECT_EQ(str(rssm_kernel_launch(nullptr, &arg, 1, 1)), null("a kernel"));
+  EXPECT_EQ(str(rssm_kernel_launch_layers(nullptr, &arg, 1, 1, 1)), null("a kernel"));
+  EXPECT_EQ(str(rssm_kernel_launch(kernel, nullptr, 12, 1)), null("an array of arguments"));
+  EXPECT_EQ(str(rssm_kernel_launch(kernel, nullptr, 0, 1)),
+            "1: launch of 'gdn_replay': expected 12 arguments but got 0");
+  // A number that cannot be is not read.
+  EXPECT_EQ(str(rssm_kernel_launch(kernel, &arg, SIZE_MAX, 1)),
+            "1: launch of 'gdn_replay': expected 12 arguments but got 18446744073709551615");
+
+  rssm_graph *graph = nullptr;
+  double milliseconds = 0;
+  EXPECT_EQ(str(rssm_device_begin_capture(nullptr)), null("a device"));
+  EXPECT_EQ(str(rssm_device_end_capture(nullptr, &graph)), null("a device"));
+  EXPECT_EQ(str(rssm_graph_replay(nullptr)), null("a graph"));
+  EXPECT_EQ(str(rssm_device_begin_capture(device)), "0: ");
+  EXPECT_EQ(str(rssm_device_end_capture(device, nullptr)), null("a place for the graph"));
+  EXPECT_EQ(str(rssm_device_end_capture(device, &graph)), "0: "); // It is still open.
+  EXPECT_EQ(str(rssm_device_time_graph(nullptr, graph, &milliseconds)), null("a device"));
+  EXPECT_EQ(str(rssm_device_time_graph(device, nullptr, &milliseconds)), null("a graph"));
+  EXPECT_EQ(str(rssm_device_time_graph(device, graph, nullptr)), null("a place for the milliseconds"));
+  rssm_graph_free(graph);
+  rssm_kernel_free(kernel);
+}
+
 } // namespace

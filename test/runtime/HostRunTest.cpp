@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+#include <thread>
+
 using namespace replayssm;
 using namespace replayssm::rt;
 
@@ -298,6 +300,7 @@ TEST_F(HostTest, GraphsReplayTheRecordedLaunches) {
                               std::pair(backend->copyOut(values.data(), out, 128), "copy out of a buffer"),
                               std::pair(backend->allocate(16).status(), "allocate"),
                               std::pair(backend->replay(nullptr), "replay of a graph"),
+                              std::pair(backend->loadKernels("text", {{}}).status(), "load of a kernel"),
                               std::pair(backend->synchronize(), "synchronize")})
     EXPECT_EQ(status.message(), std::string(what) + ": expected no open capture on this device");
   auto increment = [](void *const *args) {
@@ -306,6 +309,9 @@ TEST_F(HostTest, GraphsReplayTheRecordedLaunches) {
   };
   ASSERT_TRUE(run(increment, 0, out));
   ASSERT_TRUE(run(increment, 0, out));
+  Status elsewhere;
+  std::thread([&] { elsewhere = backend->endCapture().status(); }).join();
+  EXPECT_EQ(elsewhere.str(), "invalid argument: end of a capture: expected the thread that began it");
   auto graph = backend->endCapture();
   ASSERT_TRUE(graph);
   ASSERT_TRUE(backend->copyOut(values.data(), out, 128));
@@ -317,6 +323,20 @@ TEST_F(HostTest, GraphsReplayTheRecordedLaunches) {
   EXPECT_EQ(backend->timeGraph(*graph).status().message(),
             "the host device does not time graphs");
   backend->destroyGraph(*graph);
+}
+
+TEST_F(HostTest, OptionsOutOfRange) {
+  for (int landing : {-1, 2}) {
+    options.landing = static_cast<HostOptions::Landing>(landing);
+    EXPECT_EQ(run([](void *const *) {}).str(), "invalid argument: launch of 'test': expected HostOptions::landing to "
+                                               "be AtIssue or AtWait but got " + std::to_string(landing));
+  }
+  options.landing = HostOptions::Landing::AtWait;
+  options.scheduleSeed = 1;
+  blocks = INT32_MAX;
+  rows = 65535;
+  EXPECT_EQ(run([](void *const *) {}).str(),
+            "exhausted: no memory to permute the 140735340806145 blocks of kernel 'test'");
 }
 
 TEST_F(HostTest, CodeTextIsRefused) {

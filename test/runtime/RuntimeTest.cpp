@@ -49,8 +49,17 @@ TEST_F(Runtime, CopyErrors) {
                 "expected it inside the buffer of 64 bytes");
   EXPECT_STATUS(buffer.copyIn(nullptr, 1), "invalid argument: copy into a buffer of 1 bytes: "
                                            "expected a host address but got null");
-  EXPECT_STATUS(Buffer().copyIn(bytes, 1), "invalid argument: copy into a buffer of 1 bytes at "
-                                           "offset 0: expected it inside the buffer of 0 bytes");
+  EXPECT_STATUS(buffer.copyIn(bytes, 1, ~uint64_t{0}),
+                "invalid argument: copy into a buffer of 1 bytes at offset 18446744073709551615: "
+                "expected it inside the buffer of 64 bytes");
+  Buffer moved = std::move(buffer);
+  std::string empty = ": expected a buffer of Device::allocate but got one that is empty or was moved from";
+  EXPECT_STATUS(Buffer().copyIn(bytes, 1), "invalid argument: copy into a buffer" + empty);
+  EXPECT_STATUS(Buffer().copyOut(bytes, 0), "invalid argument: copy out of a buffer" + empty);
+  EXPECT_STATUS(buffer.copyIn(bytes, 1), "invalid argument: copy into a buffer" + empty); // NOLINT: that is the test.
+  EXPECT_STATUS(buffer.copyOut(bytes, 0), "invalid argument: copy out of a buffer" + empty);
+  EXPECT_EQ(buffer.address(), 0u);
+  EXPECT_EQ(buffer.bytes(), 0u);
   EXPECT_STATUS(device.allocate(0).status(),
                 "invalid argument: expected a buffer of at least 1 byte but got 0");
 }
@@ -89,6 +98,48 @@ TEST_F(Runtime, KernelOutlivesItsDeviceHandle) {
                 "invalid argument: expected a kernel but got one that was moved from");
   EXPECT_STATUS(kernel.resources().status(),
                 "invalid argument: expected a kernel but got one that was moved from");
+  EXPECT_EQ(kernel.manifest(), KernelManifest());
+  EXPECT_EQ(moved.manifest(), manifest);
+}
+
+/// Of a handle without a device, moved from or made so.
+TEST_F(Runtime, MovedFromDevice) {
+  Device live = open();
+  ASSERT_OK(live.beginCapture());
+  Graph graph = live.endCapture().take();
+  Device moved = std::move(live);
+  std::string expected = "invalid argument: expected a device but got one that was moved from";
+  KernelManifest manifest = exampleManifest();
+  Device made(nullptr);
+  for (Device *device : {&live, &made}) {
+    EXPECT_FALSE(device->isHost());
+    EXPECT_EQ(device->name(), "");
+    EXPECT_EQ(device->target(), "");
+    EXPECT_EQ(device->l2Bytes(), 0u);
+    EXPECT_EQ(device->multiprocessors(), 0u);
+    EXPECT_EQ(device->sharedBackend(), nullptr);
+    device->hostOptions().scheduleSeed = 7;
+    EXPECT_STATUS(device->allocate(16).status(), expected);
+    EXPECT_STATUS(device->loadKernel(examplePtx(manifest), manifest).status(), expected);
+    EXPECT_STATUS(device->loadKernels(examplePtx(manifest), {manifest}).status(), expected);
+    EXPECT_STATUS(device->synchronize(), expected);
+    EXPECT_STATUS(device->beginCapture(), expected);
+    EXPECT_STATUS(device->endCapture().status(), expected);
+    EXPECT_STATUS(device->timeGraph(graph).status(), expected);
+  }
+  ASSERT_OK(moved.synchronize());
+  live = moved; // A handle can be used again.
+  ASSERT_OK(live.synchronize());
+}
+
+TEST(Result, HasAValueOrAnError) {
+  std::string expected = "internal: expected an error of a result without a value";
+  EXPECT_STATUS(Result<int>(Status::ok()).status(), expected);
+  EXPECT_STATUS(Result<int>(StatusCode::Ok, "a").status(), expected);
+  EXPECT_STATUS(Result<int>(StatusCode::Exhausted, "a").status(), "exhausted: a");
+  EXPECT_FALSE(Result<int>(Status::ok()));
+  EXPECT_STATUS(Result<int>(1).status(), "ok");
+  EXPECT_STREQ(statusCodeName(static_cast<StatusCode>(99)), "unknown");
 }
 
 //===----------------------------------------------------------------------===//
