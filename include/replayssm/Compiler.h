@@ -13,7 +13,7 @@
 
 namespace replayssm {
 
-/// What `compile` returns in CompiledModule::code.
+/// What a compilation returns in CompiledModule::code. Any other number is InvalidArgument.
 enum class Emit { MLIR, LLVM, PTX, Cubin };
 
 /// How the kernels of calls with a cache were made. Threads may share one.
@@ -51,17 +51,18 @@ struct CompiledModule {
 
 /// Compiles every replay.kernel (or lower-level kernel) of an MLIR file.
 /// Thread-safe: each call uses a context of its own. Diagnostics of the
-/// compiler are returned in the Status message, one per line.
+/// compiler are returned in the Status message, one per line: InvalidArgument for a source
+/// or options that mean nothing, Unsupported for what this version cannot compile.
 RSSM_API Result<CompiledModule> compileSource(std::string_view mlir,
                                               std::string_view fileName,
                                               const CompileOptions &options);
-/// Compiles the kernel of one spec.
+/// Compiles the kernel of one spec; errors also of `validate`.
 RSSM_API Result<CompiledModule> compileSpec(const KernelSpec &spec,
                                             const CompileOptions &options);
-/// The .mlir text (layer and kernel request) that `spec` stands for.
+/// The .mlir text (layer and kernel request) that `spec` stands for; errors of `validate`.
 RSSM_API Result<std::string> importSpec(const KernelSpec &spec);
 
-/// `main` of replayssm-opt.
+/// `main` of replayssm-opt, with its arguments: the one function that prints. Once a process.
 RSSM_API int optMain(int argc, char **argv);
 
 } // namespace replayssm

@@ -13,6 +13,19 @@ using namespace replayssm;
 
 namespace {
 
+/// A number that a program has cast may be none of the enum's.
+Status checkEmit(Emit emit) {
+  switch (emit) {
+  case Emit::MLIR:
+  case Emit::LLVM:
+  case Emit::PTX:
+  case Emit::Cubin:
+    return Status::ok();
+  }
+  return {StatusCode::InvalidArgument, "expected CompileOptions::emit to be Emit::MLIR, LLVM, PTX or Cubin but got " +
+                                           std::to_string(static_cast<int>(emit))};
+}
+
 /// The last stage in MLIR that `options` ask for.
 Result<Stage> lastStage(const CompileOptions &options) {
   if (options.stopAfter.empty())
@@ -74,6 +87,7 @@ Result<CompiledModule> compileCached(std::string_view mlir, std::string_view fil
 
 Result<CompiledModule> replayssm::compileSource(std::string_view mlir, std::string_view fileName,
                                                 const CompileOptions &options) {
+  RSSM_RETURN_IF_ERROR(checkEmit(options.emit));
   Result<Stage> last = lastStage(options);
   if (!last)
     return last.status();

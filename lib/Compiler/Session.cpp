@@ -64,9 +64,9 @@ Result<OwningOpRef<ModuleOp>> replayssm::lowerTo(MLIRContext &context, std::stri
     return target.status();
 
   DiagnosticLog log(context);
+  std::string text(source); // The parser stops at a null byte, which a view need not have.
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      StringRef(source.data(), source.size()), ParserConfig(&context),
-      StringRef(fileName.data(), fileName.size()));
+      text, ParserConfig(&context), StringRef(fileName.data(), fileName.size()));
   if (!module)
     return log.status(StatusCode::InvalidArgument, "cannot parse " + std::string(fileName));
   if (failed(checkSpecs(*module)))

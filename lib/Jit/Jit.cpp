@@ -33,6 +33,9 @@ static Result<std::vector<Kernel>> jitForHost(Device &device, std::string_view m
 Result<std::vector<Kernel>> replayssm::jitSource(Device &device, std::string_view mlir,
                                                  std::string_view fileName,
                                                  const CompileOptions &options) {
+  if (!device.sharedBackend())
+    return rt::movedFrom("a device");
+  RSSM_RETURN_IF_ERROR(device.sharedBackend()->expectNoCapture("load of a kernel"));
   CompileOptions own = options;
   own.emit = Emit::PTX;
   own.stopAfter.clear();
