@@ -66,7 +66,8 @@ std::vector<ArgRule> rt::argRules(const KernelManifest &manifest) {
     bool pointer = arg.kind != KernelArg::Kind::Stride;
     const KernelArg *buffer = pointer ? &arg : strideOwner(manifest, arg);
     ArgRule rule;
-    rule.nullable = !pointer;
+    rule.isAddress = pointer;
+    rule.least = arg.minElements;
     if (arg.kind == KernelArg::Kind::Table) {
       rule.align = sizeof(uint64_t);
     } else if (buffer) {
@@ -94,6 +95,9 @@ Status rt::checkManifest(const KernelManifest &manifest) {
   for (size_t i = 0; i < manifest.args.size(); ++i) {
     const KernelArg &arg = manifest.args[i];
     std::string what = where + "argument '" + arg.name + "': ";
+    if (arg.kind < KernelArg::Kind::Pointer || arg.kind > KernelArg::Kind::Table)
+      return invalid(what + "expected kind pointer, stride or table but got " +
+                     std::to_string(static_cast<int>(arg.kind)));
     for (size_t j = 0; j < i; ++j)
       if (manifest.args[j].name == arg.name)
         return invalid(what + "expected distinct names but got this one twice");
@@ -103,6 +107,8 @@ Status rt::checkManifest(const KernelManifest &manifest) {
         return invalid(what + "expected dtype i64 of a stride but got '" + arg.dtype + "'");
       if (!strideOwner(manifest, arg))
         return invalid(what + "expected the name of a pointer argument followed by '_stride'");
+      if (arg.minElements == 0)
+        return invalid(what + "expected a stride of at least 1 element but got 0");
       continue;
     }
     if (strides)
@@ -114,10 +120,6 @@ Status rt::checkManifest(const KernelManifest &manifest) {
   return Status::ok();
 }
 
-Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
-                       const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers) {
-  auto where = [&] { return "launch of '" + manifest.name + "': "; };
-  RSSM_RETURN_IF_ERROR(checkArgCount(manifest, args.size()));
 Status rt::checkArgCount(const KernelManifest &manifest, size_t count) {
   if (count == manifest.args.size())
     return Status::ok();
@@ -125,6 +127,10 @@ Status rt::checkArgCount(const KernelManifest &manifest, size_t count) {
                  " arguments but got " + std::to_string(count));
 }
 
+Status rt::checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
+                       const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers) {
+  auto where = [&] { return "launch of '" + manifest.name + "': "; };
+  RSSM_RETURN_IF_ERROR(checkArgCount(manifest, args.size()));
   if (rows > maxRows)
     return invalid(where() + "expected at most " + std::to_string(maxRows) + " rows but got " +
                    std::to_string(rows));
@@ -139,18 +145,21 @@ Status rt::checkArgCount(const KernelManifest &manifest, size_t count) {
   for (size_t i = 0; i < args.size(); ++i) {
     const ArgRule &rule = rules[i];
     const KernelArg &arg = manifest.args[i];
-    if (args[i] == 0 && !rule.nullable)
+    if (args[i] == 0 && rule.isAddress)
       return invalid(where() + "expected a device address for argument '" + arg.name +
                      "' but got null");
-    if ((args[i] * rule.scale) % rule.align == 0)
-      continue;
-    if (arg.kind != KernelArg::Kind::Stride)
+    int64_t stride = static_cast<int64_t>(args[i]);
+    if ((args[i] * rule.scale) % rule.align != 0)
       return invalid(where() + "expected argument '" + arg.name + "' to be a multiple of " +
-                     std::to_string(rule.align) + " bytes but got " + hex(args[i]));
-    return invalid(where() + "expected argument '" + arg.name + "' to be a multiple of " +
-                   std::to_string(rule.align / rule.scale) + " elements (" +
-                   std::to_string(rule.align) + " bytes) but got " +
-                   std::to_string(static_cast<int64_t>(args[i])));
+                     (rule.isAddress ? std::to_string(rule.align) + " bytes but got " + hex(args[i])
+                                     : std::to_string(rule.align / rule.scale) + " elements (" +
+                                           std::to_string(rule.align) + " bytes) but got " +
+                                           std::to_string(stride)));
+    uint64_t distance = stride < 0 ? 0 - args[i] : args[i];
+    if (!rule.isAddress && distance < rule.least)
+      return invalid(where() + "expected argument '" + arg.name + "' to be at least " +
+                     std::to_string(rule.least) + " elements, or at most -" + std::to_string(rule.least) +
+                     ", but got " + std::to_string(stride) + ": what it leads over would overlap");
   }
   return Status::ok();
 }

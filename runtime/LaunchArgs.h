@@ -17,11 +17,13 @@ constexpr uint32_t maxLayers = 65535;
 /// Threads of one block.
 constexpr uint32_t maxThreads = 1024;
 
-/// The value of one argument, times `scale`, is a multiple of `align` bytes.
+/// The value of one argument, times `scale`, is a multiple of `align` bytes, and that
+/// of a stride at least `least` or at most -`least`.
 struct ArgRule {
   uint64_t scale = 1;
   uint64_t align = 1;
-  bool nullable = true; ///< Strides may be zero, pointers may not.
+  uint64_t least = 0;
+  bool isAddress = false; ///< Not null.
 };
 
 /// The size of an element of a dtype of docs/abi.md, 0 for other names.
@@ -31,9 +33,9 @@ std::vector<ArgRule> argRules(const KernelManifest &manifest);
 
 /// Is `manifest` one that a device can launch by?
 Status checkManifest(const KernelManifest &manifest);
+Status checkArgCount(const KernelManifest &manifest, size_t count);
 /// `args`, `rows` and `layers` of one launch.
 Status checkLaunch(const KernelManifest &manifest, const std::vector<ArgRule> &rules,
-Status checkArgCount(const KernelManifest &manifest, size_t count);
                    const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers);
 
 } // namespace replayssm::rt

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 
 using namespace replayssm;
 
@@ -65,7 +66,9 @@ std::string replayssm::toJson(const KernelManifest &manifest) {
   out += ",\n  \"args\": " + list(manifest.args.size(), [&](size_t i) {
     const KernelArg &arg = manifest.args[i];
     return "{\"name\": " + quote(arg.name) + ", \"kind\": \"" + kindName(arg.kind) +
-           "\", \"dtype\": " + quote(arg.dtype) + "}";
+           "\", \"dtype\": " + quote(arg.dtype) +
+           (arg.kind == KernelArg::Kind::Stride ? ", \"min_elements\": " + std::to_string(arg.minElements) : "") +
+           "}";
   });
   out += ",\n  \"sites\": " +
          list(manifest.sites.size(), [&](size_t i) { return quote(manifest.sites[i]); });
@@ -83,16 +86,19 @@ class Reader {
 public:
   explicit Reader(std::string_view text) : text(text) {}
 
-  /// A key of an object and what reads its value; each is required once.
+  /// A key of an object and what reads its value; each is given once, and required
+  /// unless something else of the object decides that.
   struct Field {
     std::string_view key;
     std::function<bool()> read;
+    bool required = true;
   };
 
   bool object(std::initializer_list<Field> fields);
   bool array(const std::function<bool()> &element);
   bool string(std::string &out);
-  bool integer(uint32_t &out);
+  template <typename T>
+  bool integer(T &out);
   bool end();
   /// The position of the next value, for `fail` to point at.
   size_t mark() { return skipSpace(), pos; }
@@ -192,7 +198,7 @@ bool Reader::object(std::initializer_list<Field> fields) {
       return false;
   }
   for (size_t i = 0; i < fields.size(); ++i)
-    if (!(seen >> i & 1))
+    if (fields.begin()[i].required && !(seen >> i & 1))
       return fail("missing key '" + std::string(fields.begin()[i].key) + "'");
   return true;
 }
@@ -285,21 +291,24 @@ bool Reader::string(std::string &out) {
   }
 }
 
-bool Reader::integer(uint32_t &out) {
+template <typename T>
+bool Reader::integer(T &out) {
+  constexpr T most = std::numeric_limits<T>::max();
   skipSpace();
   size_t start = pos;
-  uint64_t value = 0;
-  for (; peek() >= '0' && peek() <= '9'; ++pos)
-    if (value <= UINT32_MAX)
-      value = value * 10 + (text[pos] - '0');
-  bool leadingZero = pos - start > 1 && text[start] == '0';
-  if (pos == start || value > UINT32_MAX || leadingZero || peek() == '.' ||
-      (peek() | 0x20) == 'e') {
-    pos = start;
-    return fail("expected an integer of 0 to " + std::to_string(UINT32_MAX) + " but got " +
-                found());
+  T value = 0;
+  bool fits = true;
+  for (; peek() >= '0' && peek() <= '9'; ++pos) {
+    T digit = text[pos] - '0';
+    fits = fits && value <= (most - digit) / 10;
+    value = fits ? value * 10 + digit : value;
   }
-  out = static_cast<uint32_t>(value);
+  bool leadingZero = pos - start > 1 && text[start] == '0';
+  if (pos == start || !fits || leadingZero || peek() == '.' || (peek() | 0x20) == 'e') {
+    pos = start;
+    return fail("expected an integer of 0 to " + std::to_string(most) + " but got " + found());
+  }
+  out = value;
   return true;
 }
 
@@ -332,9 +341,23 @@ Result<KernelManifest> replayssm::manifestFromJson(std::string_view json) {
       return text == kindName(arg.kind) ||
              reader.failAt(at, "expected kind 'pointer', 'stride' or 'table' but got '" + text + "'");
     };
-    return reader.object({{"name", [&] { return reader.string(arg.name); }},
-                          {"kind", kind},
-                          {"dtype", [&] { return reader.string(arg.dtype); }}});
+    bool hasMin = false;
+    size_t minAt = 0;
+    auto min = [&] {
+      hasMin = true;
+      minAt = reader.mark();
+      return reader.integer(arg.minElements);
+    };
+    if (!reader.object({{"name", [&] { return reader.string(arg.name); }},
+                        {"kind", kind},
+                        {"dtype", [&] { return reader.string(arg.dtype); }},
+                        {"min_elements", min, /*required=*/false}}))
+      return false;
+    bool isStride = arg.kind == KernelArg::Kind::Stride;
+    if (isStride && !hasMin)
+      return reader.fail("missing key 'min_elements' of the stride '" + arg.name + "'");
+    return isStride || !hasMin ||
+           reader.failAt(minAt, "key 'min_elements' applies to strides only but '" + arg.name + "' is none");
   };
   auto site = [&] { return reader.string(manifest.sites.emplace_back()); };
   bool ok =

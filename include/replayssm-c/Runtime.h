@@ -82,7 +82,9 @@ RSSM_C_API void rssm_kernel_free(rssm_kernel *kernel);
 RSSM_C_API rssm_status *rssm_kernel_get_resources(const rssm_kernel *kernel,
                                                   rssm_kernel_resources *resources);
 /* `args[i]` is the eight-byte value of argument i of the manifest: a device address or a
- * stride in elements. Asynchronous; `args` may go when the call returns. */
+ * stride in elements. `num_args` is the manifest's number of them; null or misaligned addresses
+ * and strides below their min_elements are RSSM_INVALID_ARGUMENT. Up to 65535 rows (0 = nothing).
+ * Asynchronous; `args` may go when the call returns. */
 RSSM_C_API rssm_status *rssm_kernel_launch(rssm_kernel *kernel, const uint64_t *args,
                                            size_t num_args, uint32_t rows);
 /* One launch for `layers` layers: of a kernel compiled with layers=stride or layers=table. */

@@ -24,6 +24,9 @@ struct KernelArg {
   std::string name;  ///< "state", "k_ring", "state_stride", ...
   Kind kind = Kind::Pointer;
   std::string dtype; ///< "f32", "bf16", "f16", "i32", "i8"; "i64" for strides.
+  /// Of a stride, at least 1: the elements of what it leads over (a slot, a token, a layer's
+  /// parameters). A launch refuses a stride of fewer, in either direction.
+  uint64_t minElements = 0;
   bool operator==(const KernelArg &) const = default;
 };
 
@@ -46,7 +49,8 @@ struct KernelManifest {
 /// One kernel; a file of `replayssm-opt --manifest` is an array of these, one for each
 /// kernel of the module. One object with the keys abi (RSSM_ABI_VERSION), name, spec, threads,
 /// blocks_per_row, shared_bytes, args (objects of name, kind = pointer | stride | table,
-/// dtype) and sites.
+/// dtype and, of a stride only, min_elements) and sites. A manifest that would not read back
+/// (a kind outside the enum) gives text that manifestFromJson refuses.
 RSSM_API std::string toJson(const KernelManifest &manifest);
 /// Strict: each key once, no other keys (InvalidArgument, with line and column);
 /// another ABI version is Incompatible.

@@ -129,7 +129,8 @@ public:
   /// `args[i]` is the 8-byte value of manifest().args[i]: the address of a buffer, any memory of
   /// the device's primary context; or a stride in elements. `rows` up to 65535 (0 = nothing).
   /// `layers` is 1 but for a kernel compiled for many layers (manifest().isLayered()).
-  /// Null or misaligned arguments are InvalidArgument, sizes of buffers are not known here.
+  /// Null or misaligned arguments and strides below their manifest's min_elements are
+  /// InvalidArgument, before anything runs; sizes of buffers are not known here.
   /// Asynchronous on the GPU, `args` may go at once; the host device returns when the launch
   /// is done, and what its checkers found is Internal.
   Status launch(const std::vector<uint64_t> &args, uint32_t rows, uint32_t layers = 1);

@@ -86,7 +86,7 @@ Status readArgs(gpu::GPUFuncOp func, ArrayAttr args, KernelManifest &manifest) {
                                Twine(func.getNumArguments()));
   for (auto [index, attr] : llvm::enumerate(args)) {
     auto entry = dyn_cast<ArrayAttr>(attr);
-    if (!entry || entry.size() != 3 || !llvm::all_of(entry, llvm::IsaPred<StringAttr>))
+    if (!entry || entry.size() < 3 || !llvm::all_of(entry.getValue().take_front(3), llvm::IsaPred<StringAttr>))
       return malformed(func, "has a manifest whose argument " + Twine(index) +
                                  " is not [name, kind, dtype]");
     KernelArg arg;
@@ -109,6 +109,16 @@ Status readArgs(gpu::GPUFuncOp func, ArrayAttr args, KernelManifest &manifest) {
       return malformed(func, "has argument '" + arg.name + "', expected type " +
                                  (kind == "stride" ? "i64" : "!llvm.ptr<1>") + " but got " + got);
     }
+    auto least = entry.size() == 4 ? dyn_cast<IntegerAttr>(entry[3]) : IntegerAttr();
+    bool isStride = arg.kind == KernelArg::Kind::Stride;
+    if (isStride && (!least || !least.getValue().isStrictlyPositive() || !least.getValue().isSignedIntN(64)))
+      return malformed(func, "has a manifest argument '" + arg.name +
+                                 "', expected the least elements of a stride, 1 or more, behind its dtype");
+    if (!isStride && entry.size() != 3)
+      return malformed(func, "has a manifest argument '" + arg.name + "', expected nothing behind the dtype of a " +
+                                 kind);
+    if (isStride)
+      arg.minElements = least.getValue().getZExtValue();
     manifest.args.push_back(std::move(arg));
   }
   return Status::ok();

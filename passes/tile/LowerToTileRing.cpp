@@ -9,16 +9,21 @@ int64_t lower::gateDim(replay::RingAttr format, const Dims &dims) {
   return format.getField("g").getDim() == replay::FieldDim::K ? dims.K : 1;
 }
 
-Lowering::FieldShape Lowering::fieldShape(replay::FieldAttr field) {
+int64_t lower::fieldWidth(replay::FieldAttr field, const Dims &dims) {
   switch (field.getDim()) {
   case replay::FieldDim::V:
-    return {dims.V, dims.bv};
+    return dims.V;
   case replay::FieldDim::K:
-    return {dims.K, dims.K};
+    return dims.K;
   case replay::FieldDim::One:
-    return {1, 1};
+    return 1;
   }
   llvm_unreachable("unknown field dimension");
+}
+
+Lowering::FieldShape Lowering::fieldShape(replay::FieldAttr field) {
+  int64_t width = fieldWidth(field, dims);
+  return {width, field.getDim() == replay::FieldDim::V ? dims.bv : width};
 }
 
 Value Lowering::fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field) {

@@ -108,8 +108,10 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
         useField(ring.getField(name.getValue()));
     } else if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
       use(token.getBuffer(), element(token.getValue()));
+      signature.widths[token.getBuffer()] = cast<ShapedType>(token.getValue().getType()).getDimSize(1);
     } else if (auto param = dyn_cast<replay::LoadParamOp>(op)) {
       used[param.getName()] = f32;
+      signature.widths[param.getName()] = cast<ShapedType>(param.getValue().getType()).getDimSize(1);
     } else if (auto out = dyn_cast<replay::StoreOutOp>(op)) {
       used["state_idx"] = i32; // null rows get zeros
       use("out", out.getIo());
@@ -161,6 +163,24 @@ bool Signature::isLayered(StringRef name) {
   return buffer && buffer->isLayered;
 }
 
+int64_t Signature::extent(StringRef buffer, replay::RingAttr ring, const Dims &dims) const {
+  int64_t state = dims.HV * dims.V * dims.K;
+  if (buffer == "state")
+    return state;
+  if (buffer == "snapshots")
+    return dims.maxTokens * state;
+  if (buffer == "mixed_qkv")
+    return 2 * dims.H * dims.K + dims.HV * dims.V;
+  if (buffer == "out")
+    return dims.HV * dims.V;
+  if (buffer.consume_back("_ring")) {
+    replay::FieldAttr field = ring.getField(buffer);
+    int64_t heads = field.getHead() == replay::Head::Key ? dims.H : dims.HV;
+    return heads * ring.getLength() * fieldWidth(field, dims);
+  }
+  return dims.HV * widths.lookup(buffer);
+}
+
 FunctionType Signature::functionType(MLIRContext *context) const {
   SmallVector<Type> inputs;
   for (const Arg &arg : args)
@@ -173,13 +193,17 @@ DictionaryAttr Signature::manifest(replay::KernelOp kernel, const Dims &dims) co
   Builder b(kernel.getContext());
   SmallVector<Attribute> list;
   for (const Arg &arg : args) {
-    std::string dtype = "i64";
-    if (arg.element) {
-      dtype.clear();
-      llvm::raw_string_ostream(dtype) << arg.element;
+    if (!arg.element) {
+      StringRef buffer = arg.name;
+      if (!buffer.consume_back("_layer_stride"))
+        buffer.consume_back("_stride");
+      list.push_back(b.getArrayAttr({b.getStringAttr(arg.name), b.getStringAttr("stride"), b.getStringAttr("i64"),
+                                     b.getI64IntegerAttr(extent(buffer, kernel.getRingAttr(), dims))}));
+      continue;
     }
-    list.push_back(b.getStrArrayAttr(
-        {arg.name, arg.isTable ? "table" : arg.element ? "pointer" : "stride", dtype}));
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << arg.element;
+    list.push_back(b.getStrArrayAttr({arg.name, arg.isTable ? "table" : "pointer", dtype}));
   }
   int64_t blocks = perHead ? dims.HV * dims.tiles() : 1;
   return b.getDictionaryAttr({

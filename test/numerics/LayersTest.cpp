@@ -114,9 +114,12 @@ public:
       } else if (arg.kind == KernelArg::Kind::Pointer) {
         values.push_back(buffers[name].address() + (isOfLayer(name) ? layer * layerStrides[name] * widths[name] : 0));
       } else if (name.ends_with("_layer_stride")) {
-        values.push_back(layerStrides[name.substr(0, name.size() - 13)]);
+        name.resize(name.size() - 13);
+        values.push_back(layerStrides[name]);
+        EXPECT_EQ(arg.minElements, uint64_t(strides[name])) << arg.name; // One slot, at the least.
       } else {
         values.push_back(strides[name.substr(0, name.size() - 7)]);
+        EXPECT_EQ(arg.minElements, values.back()) << arg.name;
       }
     }
     return values;
@@ -233,6 +236,12 @@ TEST(Layers, AreAligned) {
   EXPECT_EQ(kernel->launch(args, rows, layers).message(),
             "launch of 'gdn_fold': expected argument 'state_layer_stride' to be a multiple of 4 elements (16 bytes) "
             "but got 2");
+  for (size_t i = 0; i < args.size(); ++i)
+    if (kernel->manifest().args[i].name == "state_layer_stride")
+      args[i] = HV * V * K - 4;
+  EXPECT_EQ(kernel->launch(args, rows, layers).message(),
+            "launch of 'gdn_fold': expected argument 'state_layer_stride' to be at least 2048 elements, or at most "
+            "-2048, but got 2044: what it leads over would overlap");
 }
 
 } // namespace

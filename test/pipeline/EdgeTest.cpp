@@ -1,7 +1,7 @@
 //===- EdgeTest.cpp - The edges of the compiler and of Jit.h --------------===//
 //
-// What a program may hand to compileSource, jitSource and their kin. GPUs are
-// the fake driver's.
+// What a program may hand to compileSource, jitSource and their kin, and the
+// manifests that come back. GPUs are the fake driver's.
 //
 //===----------------------------------------------------------------------===//
 #include "replayssm/Jit.h"
@@ -88,6 +88,58 @@ TEST_F(Edge, JitOnAMovedFromDevice) {
   std::string expected = "invalid argument: expected a device but got one that was moved from";
   EXPECT_STATUS(jitSpec(device, spec).status(), expected); // NOLINT: that is the test.
   EXPECT_STATUS(jitSource(device, "", "a.mlir").status(), expected);
+}
+
+//===----------------------------------------------------------------------===//
+// Least strides
+//===----------------------------------------------------------------------===//
+
+/// Of a slot, a token or a layer's parameters, by docs/abi.md.
+uint64_t sizeOf(const KernelSpec &spec, const std::string &buffer) {
+  int64_t H = spec.H, HV = spec.HV, K = spec.K, V = spec.V, L = spec.L;
+  std::map<std::string, int64_t> sizes = {
+      {"state", HV * V * K},   {"snapshots", spec.Tmax * HV * V * K}, {"d_ring", HV * L * V},
+      {"k_ring", H * L * K},   {"g_ring", HV * L * spec.gateDim()},   {"raw_v_ring", HV * L * V},
+      {"raw_k_ring", H * L * K}, {"beta_ring", HV * L},               {"mixed_qkv", 2 * H * K + HV * V},
+      {"a", HV * spec.gateDim()}, {"b", HV},                          {"A_log", HV},
+      {"dt_bias", HV * spec.gateDim()}, {"out", HV * V}};
+  auto known = sizes.find(buffer);
+  return known == sizes.end() ? 0 : known->second;
+}
+
+TEST_F(Edge, LeastStrides) {
+  std::map<std::string, int> seen;
+  for (std::string rule : {"gdn", "kda"})
+    for (const char *phase : {"packed", "replay", "cursors", "reset", "verify,T_max=3,flush_at=verify,fold=records",
+                              "verify,T=2,T_max=3,flush_at=every_commit,fold=replay",
+                              "verify,T_max=3,flush_at=commit,fold=replay,window=tree",
+                              "fold,T_max=3,flush_at=commit,fold=records,layers=stride",
+                              "fold,T_max=3,flush_at=every_commit,fold=replay,layers=table",
+                              "compact,T_max=3,flush_at=commit,fold=replay,window=tree,layers=stride",
+                              "input_replay,T_max=3,layers=stride", "snapshots,T=2,T_max=3"}) {
+      std::string text = "rule=" + rule + ",phase=" + phase + ",H=2,HV=6,K=32,V=16,gate=softplus,beta=sigmoid_f32,"
+                                                              "qk_norm=l2_rsqrt,null=lt0";
+      Result<KernelSpec> spec = parseKernelSpec(text);
+      ASSERT_TRUE(spec) << text << ": " << spec.status().str();
+      CompileOptions options;
+      options.emit = Emit::LLVM;
+      Result<CompiledModule> module = compileSpec(*spec, options);
+      ASSERT_TRUE(module) << text << ": " << module.status().str();
+      for (const KernelArg &arg : module->kernels.front().args) {
+        std::string name = arg.name;
+        for (std::string suffix : {"_stride", "_layer"})
+          if (arg.kind == KernelArg::Kind::Stride && name.ends_with(suffix))
+            name.resize(name.size() - suffix.size());
+        if (arg.kind == KernelArg::Kind::Stride) {
+          EXPECT_EQ(arg.minElements, sizeOf(*spec, name)) << text << ": " << arg.name;
+          ++seen[arg.name];
+        } else {
+          EXPECT_EQ(arg.minElements, 0u) << text << ": " << arg.name;
+        }
+      }
+    }
+  // Every stride that there is: 12 of slots and tokens, 12 of layers.
+  EXPECT_EQ(seen.size(), 24u);
 }
 
 } // namespace

@@ -90,7 +90,7 @@ gpu.module @kernels {
   gpu.func @load_store(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %stride: i64) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>, replay.manifest = {
         name = "load_store", spec = "", threads = 64 : i32, blocksPerRow = 1 : i32, sharedBytes = 0 : i32,
-        args = [["in", "pointer", "f32"], ["out", "pointer", "f32"], ["out_stride", "stride", "i64"]],
+        args = [["in", "pointer", "f32"], ["out", "pointer", "f32"], ["out_stride", "stride", "i64", 1]],
         sites = ["load", "store"]}} {
     %tid = gpu.thread_id x
     %i = arith.index_cast %tid : index to i32

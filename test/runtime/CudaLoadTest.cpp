@@ -133,7 +133,7 @@ TEST_F(CudaLoad, ParametersOfTheCode) {
   std::string ptx = examplePtx(manifest);
   KernelManifest fewer = manifest, more = manifest;
   fewer.args.pop_back();
-  more.args.push_back({"state_idx_stride", KernelArg::Kind::Stride, "i64"});
+  more.args.push_back({"state_idx_stride", KernelArg::Kind::Stride, "i64", 1});
   EXPECT_STATUS(load(device, fewer, ptx),
                 "invalid argument: kernel 'gdn_replay': expected 11 parameters, as in its "
                 "manifest, but the code has more");

@@ -56,10 +56,10 @@ inline replayssm::KernelManifest exampleManifest() {
   manifest.args = {{"state_idx", Kind::Pointer, "i32"},   {"force_flush", Kind::Pointer, "i8"},
                    {"state", Kind::Pointer, "bf16"},      {"k_ring", Kind::Pointer, "f32"},
                    {"g_ring", Kind::Pointer, "f32"},      {"mixed_qkv", Kind::Pointer, "bf16"},
-                   {"out", Kind::Pointer, "bf16"},        {"state_stride", Kind::Stride, "i64"},
-                   {"k_ring_stride", Kind::Stride, "i64"}, {"g_ring_stride", Kind::Stride, "i64"},
-                   {"mixed_qkv_stride", Kind::Stride, "i64"},
-                   {"out_stride", Kind::Stride, "i64"}};
+                   {"out", Kind::Pointer, "bf16"},        {"state_stride", Kind::Stride, "i64", 64},
+                   {"k_ring_stride", Kind::Stride, "i64", 28}, {"g_ring_stride", Kind::Stride, "i64", 3},
+                   {"mixed_qkv_stride", Kind::Stride, "i64", 8},
+                   {"out_stride", Kind::Stride, "i64", 5}};
   manifest.sites = {"tile.load at gdn.mlir:3:5"};
   return manifest;
 }

@@ -33,6 +33,7 @@ TEST(Manifest, RoundTrip) {
 
 TEST(Manifest, LargestNumbers) {
   KernelManifest manifest;
+  manifest.args = {{"out_stride", KernelArg::Kind::Stride, "i64", UINT64_MAX}};
   manifest.threads = manifest.blocksPerRow = manifest.sharedBytes = UINT32_MAX;
   Result<KernelManifest> read = manifestFromJson(toJson(manifest));
   ASSERT_TRUE(read) << read.status().str();
@@ -44,7 +45,7 @@ TEST(Manifest, Text) {
   manifest.name = "k";
   manifest.threads = 32;
   manifest.blocksPerRow = 1;
-  manifest.args = {{"out", KernelArg::Kind::Pointer, "f32"}};
+  manifest.args = {{"out", KernelArg::Kind::Pointer, "f32"}, {"out_stride", KernelArg::Kind::Stride, "i64", 8}};
   EXPECT_EQ(toJson(manifest), "{\n"
                               "  \"abi\": 1,\n"
                               "  \"name\": \"k\",\n"
@@ -53,7 +54,9 @@ TEST(Manifest, Text) {
                               "  \"blocks_per_row\": 1,\n"
                               "  \"shared_bytes\": 0,\n"
                               "  \"args\": [\n"
-                              "    {\"name\": \"out\", \"kind\": \"pointer\", \"dtype\": \"f32\"}\n"
+                              "    {\"name\": \"out\", \"kind\": \"pointer\", \"dtype\": \"f32\"},\n"
+                              "    {\"name\": \"out_stride\", \"kind\": \"stride\", \"dtype\": \"i64\", "
+                              "\"min_elements\": 8}\n"
                               "  ],\n"
                               "  \"sites\": []\n"
                               "}\n");
@@ -78,9 +81,29 @@ TEST(Manifest, Keys) {
             "invalid argument: manifest:9:2: missing key 'threads'");
   EXPECT_EQ(errorOf(without(toJson(exampleManifest()), "\"dtype\"", "\"type\"")),
             "invalid argument: manifest:9:46: unknown key 'type', expected one of name, kind, "
-            "dtype");
+            "dtype, min_elements");
   EXPECT_EQ(errorOf(without(toJson(exampleManifest()), "\"kind\": \"pointer\"", "\"kind\": \"ptr\"")),
             "invalid argument: manifest:9:35: expected kind 'pointer', 'stride' or 'table' but got 'ptr'");
+}
+
+TEST(Manifest, LeastStrides) {
+  std::string json = toJson(exampleManifest());
+  EXPECT_EQ(errorOf(without(json, ", \"min_elements\": 64")),
+            "invalid argument: manifest:16:63: missing key 'min_elements' of the stride 'state_stride'");
+  EXPECT_EQ(errorOf(without(json, "\"dtype\": \"i32\"", "\"min_elements\": 4, \"dtype\": \"i32\"")),
+            "invalid argument: manifest:9:62: key 'min_elements' applies to strides only but 'state_idx' is none");
+  EXPECT_EQ(errorOf(without(json, "\"min_elements\": 64", "\"min_elements\": 18446744073709551616")),
+            "invalid argument: manifest:16:80: expected an integer of 0 to 18446744073709551615 but got '1'");
+  EXPECT_EQ(errorOf(without(json, "\"min_elements\": 64", "\"min_elements\": -1")),
+            "invalid argument: manifest:16:80: expected an integer of 0 to 18446744073709551615 but got '-'");
+}
+
+/// A kind that a program has cast gives text that is refused.
+TEST(Manifest, UnknownKind) {
+  KernelManifest manifest;
+  manifest.args = {{"out", static_cast<KernelArg::Kind>(7), "f32"}};
+  EXPECT_EQ(errorOf(toJson(manifest)), "invalid argument: manifest:9:29: expected kind 'pointer', 'stride' or "
+                                       "'table' but got 'unknown'");
 }
 
 TEST(Manifest, AbiVersion) {

@@ -173,6 +173,11 @@ TEST_F(Runtime, ManifestErrors) {
   EXPECT_STATUS(load([](auto &m) { m.args[7].name = "pool_stride"; }),
                 where + "argument 'pool_stride': expected the name of a pointer argument followed "
                         "by '_stride'");
+  EXPECT_STATUS(load([](auto &m) { m.args[7].minElements = 0; }),
+                where + "argument 'state_stride': expected a stride of at least 1 element but got 0");
+  for (int kind : {-1, 3})
+    EXPECT_STATUS(load([&](auto &m) { m.args[2].kind = static_cast<Kind>(kind); }),
+                  where + "argument 'state': expected kind pointer, stride or table but got " + std::to_string(kind));
   EXPECT_STATUS(load([](auto &m) { m.args.push_back({"b", Kind::Pointer, "bf16"}); }),
                 where + "argument 'b': expected all pointers before all strides");
   EXPECT_STATUS(device.loadKernel("", exampleManifest()).status(),
@@ -225,12 +230,26 @@ TEST_F(Runtime, LaunchChecks) {
   EXPECT_STATUS(with("mixed_qkv_stride", static_cast<uint64_t>(-4)),
                 where + "expected argument 'mixed_qkv_stride' to be a multiple of 8 elements (16 "
                         "bytes) but got -4");
+  auto least = [&](const std::string &name, const std::string &elements, const std::string &got) {
+    return where + "expected argument '" + name + "' to be at least " + elements + " elements, or at most -" +
+           elements + ", but got " + got + ": what it leads over would overlap";
+  };
+  EXPECT_STATUS(with("state_stride", 56), least("state_stride", "64", "56"));
+  EXPECT_STATUS(with("state_stride", 0), least("state_stride", "64", "0"));
+  EXPECT_STATUS(with("state_stride", static_cast<uint64_t>(-56)), least("state_stride", "64", "-56"));
+  EXPECT_STATUS(with("k_ring_stride", 24), least("k_ring_stride", "28", "24"));
+  EXPECT_STATUS(with("g_ring_stride", 2), least("g_ring_stride", "3", "2"));
+  EXPECT_STATUS(with("mixed_qkv_stride", 0), least("mixed_qkv_stride", "8", "0"));
+  EXPECT_STATUS(with("out_stride", 4), least("out_stride", "5", "4"));
   EXPECT_EQ(fake->counts["cuLaunchKernelEx"], 0);
 
-  ASSERT_OK(with("state_stride", 0)); // One slot needs no stride.
-  ASSERT_OK(with("g_ring_stride", 1));
-  ASSERT_OK(with("out_stride", 1));
-  EXPECT_EQ(fake->counts["cuLaunchKernelEx"], 3);
+  ASSERT_OK(with("state_stride", 64));
+  ASSERT_OK(with("state_stride", static_cast<uint64_t>(-64)));
+  ASSERT_OK(with("state_stride", static_cast<uint64_t>(INT64_MIN)));
+  ASSERT_OK(with("k_ring_stride", 28));
+  ASSERT_OK(with("g_ring_stride", 4));
+  ASSERT_OK(with("out_stride", static_cast<uint64_t>(-6)));
+  EXPECT_EQ(fake->counts["cuLaunchKernelEx"], 6);
 }
 
 TEST(LaunchArgs, WideBuffers) {
@@ -241,9 +260,34 @@ TEST(LaunchArgs, WideBuffers) {
     manifest.args.push_back({name, KernelArg::Kind::Pointer, "bf16"});
   for (const char *name : narrow)
     manifest.args.push_back({name, KernelArg::Kind::Pointer, "bf16"});
+  size_t buffers = manifest.args.size();
+  for (const char *suffix : {"_stride", "_layer_stride"})
+    for (size_t i = 0; i < buffers; ++i)
+      manifest.args.push_back({manifest.args[i].name + suffix, KernelArg::Kind::Stride, "i64", 24});
   std::vector<rt::ArgRule> rules = rt::argRules(manifest);
+  ASSERT_EQ(rules.size(), 3 * buffers);
   for (size_t i = 0; i < rules.size(); ++i)
-    EXPECT_EQ(rules[i].align, i < std::size(wide) ? 16u : 2u) << manifest.args[i].name;
+    EXPECT_EQ(rules[i].align, i % buffers < std::size(wide) ? 16u : 2u) << manifest.args[i].name;
+
+  // Each of them, by itself, off by less than what it has to be a multiple of.
+  std::vector<uint64_t> right(buffers, 0x1000);
+  right.resize(rules.size(), 24);
+  manifest.name = "k";
+  EXPECT_STATUS(rt::checkLaunch(manifest, rules, right, 1, 2), "ok");
+  for (size_t i = 0; i < rules.size(); ++i) {
+    bool isWide = i % buffers < std::size(wide), isStride = i >= buffers;
+    std::vector<uint64_t> args = right;
+    args[i] += isStride ? 4 : isWide ? 8 : 1;
+    std::string name = "launch of 'k': expected argument '" + manifest.args[i].name + "' to be a multiple of ";
+    std::string what = isStride ? "8 elements (16 bytes) but got 28"
+                       : isWide ? "16 bytes but got 0x1008"
+                                : "2 bytes but got 0x1001";
+    EXPECT_STATUS(rt::checkLaunch(manifest, rules, args, 1, 2),
+                  isStride && !isWide ? "ok" : "invalid argument: " + name + what);
+    args[i] = isStride ? 16 : 0;
+    EXPECT_FALSE(rt::checkLaunch(manifest, rules, args, 1, 2).isOk()) << manifest.args[i].name;
+    EXPECT_STATUS(rt::checkLaunch(manifest, rules, args, 0, 2), "ok"); // No row, no launch.
+  }
 }
 
 TEST_F(Runtime, NoRowsLaunchNothing) {

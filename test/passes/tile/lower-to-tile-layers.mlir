@@ -3,7 +3,7 @@
 // Many layers: grid z; buffers are a stride apart, cursors are shared.
 // CHECK-LABEL: gpu.func @stride(
 // CHECK-SAME: %[[IDX:[a-z0-9]+]]: !llvm.ptr<1>, %[[STATE:[a-z0-9]+]]: !llvm.ptr<1>, %[[STRIDE:[a-z0-9]+]]: i64, %[[LAYERS:[a-z0-9]+]]: i64)
-// CHECK-SAME: args = {{\[}}["state_idx", "pointer", "i32"], ["state", "pointer", "f32"], ["state_stride", "stride", "i64"], ["state_layer_stride", "stride", "i64"]]
+// CHECK-SAME: args = {{\[}}["state_idx", "pointer", "i32"], ["state", "pointer", "f32"], ["state_stride", "stride", "i64", 1024], ["state_layer_stride", "stride", "i64", 1024]]
 // CHECK: %[[Z:.*]] = gpu.block_id z
 // CHECK: %[[LAYER:.*]] = arith.index_cast %[[Z]] : index to i64
 // CHECK: %[[FAR:.*]] = arith.muli %[[LAYER]], %[[LAYERS]] : i64
@@ -21,7 +21,7 @@ replay.kernel @stride shape <H = 1, HV = 1, K = 32, V = 32> null lt0 layers stri
 
 // CHECK-LABEL: gpu.func @table(
 // CHECK-SAME: %[[IDX:[a-z0-9]+]]: !llvm.ptr<1>, %[[STATE:[a-z0-9]+]]: !llvm.ptr<1>, %[[STRIDE:[a-z0-9]+]]: i64)
-// CHECK-SAME: args = {{\[}}["state_idx", "pointer", "i32"], ["state", "table", "f32"], ["state_stride", "stride", "i64"]]
+// CHECK-SAME: args = {{\[}}["state_idx", "pointer", "i32"], ["state", "table", "f32"], ["state_stride", "stride", "i64", 1024]]
 // CHECK: %[[LAYER:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK: %[[ENTRY:.*]] = llvm.getelementptr %[[STATE]][%[[LAYER]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i64
 // CHECK: %[[ADDRESS:.*]] = llvm.load %[[ENTRY]] : !llvm.ptr<1> -> i64

@@ -9,7 +9,7 @@
 // CHECK: gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a">]
 // CHECK: gpu.func @tokens(%{{.*}}: !llvm.ptr<1>, %[[Q:.*]]: !llvm.ptr<1>, %[[OUT:.*]]: !llvm.ptr<1>, %[[QS:.*]]: i64, %[[OUTS:.*]]: i64) kernel
 // CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
-// CHECK-SAME: replay.manifest = {args = {{\[}}["state_idx", "pointer", "i32"], ["mixed_qkv", "pointer", "bf16"], ["out", "pointer", "f32"], ["mixed_qkv_stride", "stride", "i64"], ["out_stride", "stride", "i64"]], blocksPerRow = 8 : i64, name = "tokens", sharedBytes = 0 : i64, spec = "a=b", threads = 64 : i64}
+// CHECK-SAME: replay.manifest = {args = {{\[}}["state_idx", "pointer", "i32"], ["mixed_qkv", "pointer", "bf16"], ["out", "pointer", "f32"], ["mixed_qkv_stride", "stride", "i64", 192], ["out_stride", "stride", "i64", 128]], blocksPerRow = 8 : i64, name = "tokens", sharedBytes = 0 : i64, spec = "a=b", threads = 64 : i64}
 // CHECK: %[[Y:.*]] = gpu.block_id y
 // CHECK: %[[X:.*]] = gpu.block_id x
 // CHECK: %[[VT:.*]] = arith.remui %{{.*}}, %{{.*}} : i32
