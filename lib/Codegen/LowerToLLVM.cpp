@@ -22,6 +22,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace replayssm;
@@ -93,12 +94,15 @@ Status readArgs(gpu::GPUFuncOp func, ArrayAttr args, KernelManifest &manifest) {
     arg.name = cast<StringAttr>(entry[0]).str();
     StringRef kind = cast<StringAttr>(entry[1]).strref();
     arg.dtype = cast<StringAttr>(entry[2]).str();
-    if (kind != "pointer" && kind != "stride" && kind != "table")
+    auto known = llvm::StringSwitch<std::optional<KernelArg::Kind>>(kind)
+                     .Case("pointer", KernelArg::Kind::Pointer)
+                     .Case("stride", KernelArg::Kind::Stride)
+                     .Case("table", KernelArg::Kind::Table)
+                     .Default(std::nullopt);
+    if (!known)
       return malformed(func, "has a manifest argument '" + arg.name +
                                  "', expected kind pointer, stride or table but got '" + kind + "'");
-    arg.kind = kind == "pointer"  ? KernelArg::Kind::Pointer
-               : kind == "stride" ? KernelArg::Kind::Stride
-                                  : KernelArg::Kind::Table;
+    arg.kind = *known;
     Type type = func.getArgument(index).getType();
     auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
     bool matches = arg.kind != KernelArg::Kind::Stride ? pointer && pointer.getAddressSpace() == 1
