@@ -1,5 +1,6 @@
 //===- DeriveKernels.cpp - Kernel requests are filled from their layer ----===//
 #include "passes/derive/Deriver.h"
+#include "passes/derive/VerifyLayer.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_DERIVEKERNELS
@@ -201,47 +202,22 @@ void Deriver::append(Value position, Value base) {
                    window.empty() ? Value() : window[1], base);
 }
 
-/// A field that no layer has a value for; null if there is none.
-static FieldAttr unknownField(KernelOp kernel) {
-  if (RingAttr ring = kernel.getRingAttr())
-    for (FieldAttr field : ring.getFields())
-      if (!field.getKnown())
-        return field;
-  return {};
-}
-
 namespace {
 struct DeriveKernels : replayssm::impl::DeriveKernelsBase<DeriveKernels> {
   using DeriveKernelsBase::DeriveKernelsBase;
 
   void runOnOperation() override {
+    if (failed(verifyLayers(getOperation())))
+      return signalPassFailure();
     OpBuilder b(&getContext());
     SymbolTableCollection symbols;
-    SmallVector<std::pair<KernelOp, LayerOp>> requests;
-    WalkResult result = getOperation().walk([&](KernelOp kernel) {
+    // What has no layer any more has been derived before.
+    getOperation().walk([&](KernelOp kernel) {
       if (!kernel.getOfAttr())
-        return WalkResult::advance();
-      auto layer = symbols.lookupNearestSymbolFrom<LayerOp>(kernel, kernel.getOfAttr());
-      bool filled = !kernel.getBody().empty() && !kernel.getBody().front().empty();
-      if (!layer && filled)
-        return WalkResult::advance();
-      if (!layer) {
-        kernel.emitOpError() << "expected 'of' to name a replay.layer but got "
-                             << kernel.getOfAttr();
-        return WalkResult::interrupt();
-      }
-      if (FieldAttr unknown = unknownField(kernel)) {
-        kernel.emitOpError() << "expected ring fields of d, k, g, raw_v, raw_k and beta but got '"
-                             << unknown.getName() << "', which no layer computes";
-        return WalkResult::interrupt();
-      }
-      requests.emplace_back(kernel, layer);
-      return WalkResult::advance();
+        return;
+      if (auto layer = symbols.lookupNearestSymbolFrom<LayerOp>(kernel, kernel.getOfAttr()))
+        Deriver(b, kernel, layer).run();
     });
-    if (result.wasInterrupted())
-      return signalPassFailure();
-    for (auto [kernel, layer] : requests)
-      Deriver(b, kernel, layer).run();
     getOperation().walk([](LayerOp layer) { layer.erase(); });
   }
 };

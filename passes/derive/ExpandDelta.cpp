@@ -1,4 +1,5 @@
 //===- ExpandDelta.cpp - delta -> decay, reads and rank-1 updates ---------===//
+#include "passes/Preconditions.h"
 #include "passes/derive/Values.h"
 
 namespace replayssm {
@@ -99,7 +100,9 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
       return signalPassFailure();
     }
     IRRewriter rewriter(&getContext());
-    getOperation().walk([&](replay::KernelOp kernel) {
+    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Derived)))
+        return WalkResult::interrupt();
       kernel.walk([&](replay::L2NormOp norm) { expandNorm(rewriter, norm); });
       kernel.walk([&](replay::DeltaOp delta) {
         rewriter.setInsertionPoint(delta);
@@ -111,8 +114,10 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
         StepResult result = sequential ? unroll(rewriter, delta) : window(rewriter, delta);
         rewriter.replaceOp(delta, {result.next, result.o, result.d});
       });
-      simplify(rewriter, kernel);
+      return WalkResult(simplify(rewriter, kernel));
     });
+    if (walk.wasInterrupted())
+      signalPassFailure();
   }
 
   /// A scalar per row and a product, so that the scalar can move.

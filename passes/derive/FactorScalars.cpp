@@ -1,4 +1,5 @@
 //===- FactorScalars.cpp - read(S, s x) -> s read(S, x) -------------------===//
+#include "passes/Preconditions.h"
 #include "passes/derive/Values.h"
 
 namespace replayssm {
@@ -39,7 +40,9 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    getOperation().walk([&](replay::KernelOp kernel) {
+    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Derived)))
+        return WalkResult::interrupt();
       kernel.walk([&](replay::ReadOp op) { factorRead(rewriter, op); });
       kernel.walk([&](replay::RingReadOp op) { factorRead(rewriter, op); });
       SmallVector<replay::ScoresOp> scores;
@@ -48,8 +51,10 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
         rewriter.setInsertionPoint(op);
         rewriter.replaceOp(op, createScores(rewriter, op.getLoc(), op.getX(), op.getY(), op.getG(), op.getParents()));
       }
-      simplify(rewriter, kernel);
+      return WalkResult(simplify(rewriter, kernel));
     });
+    if (walk.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -1,4 +1,5 @@
 //===- PushReads.cpp - Reads move to the checkpoint and the ring ----------===//
+#include "passes/Preconditions.h"
 #include "passes/derive/Values.h"
 
 namespace replayssm {
@@ -97,7 +98,9 @@ struct PushReads : replayssm::impl::PushReadsBase<PushReads> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    getOperation().walk([&](replay::KernelOp kernel) {
+    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Derived)))
+        return WalkResult::interrupt();
       kernel.walk([&](replay::ReadOp op) {
         if (!isVirtualUpdate(op.getState().getDefiningOp()))
           return;
@@ -114,8 +117,10 @@ struct PushReads : replayssm::impl::PushReadsBase<PushReads> {
         Value state = sinkState(rewriter, op.getState());
         rewriter.modifyOpInPlace(op, [&] { op.getStateMutable().assign(state); });
       });
-      simplify(rewriter, kernel);
+      return WalkResult(simplify(rewriter, kernel));
     });
+    if (walk.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -111,9 +111,11 @@ Value createScores(OpBuilder &b, Location loc, Value x, Value y, Value g, Value 
   return scale ? scaleRows(b, loc, scale, scores) : scores;
 }
 
-void simplify(RewriterBase &rewriter, replay::KernelOp kernel) {
-  if (kernel.getBody().empty())
-    return;
+LogicalResult simplify(RewriterBase &rewriter, replay::KernelOp kernel) {
+  // A body that is all dead stays: without one there is no kernel.
+  bool isLive = llvm::any_of(kernel.getBody().getOps(), [](Operation &op) { return !wouldOpBeTriviallyDead(&op); });
+  if (!isLive)
+    return kernel.emitOpError("expected a body that stores something");
   // Dead ops first: a live op inside a branch must not be folded into one.
   kernel.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (isOpTriviallyDead(op))
@@ -121,6 +123,7 @@ void simplify(RewriterBase &rewriter, replay::KernelOp kernel) {
   });
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  return success();
 }
 
 } // namespace replayssm::derive

@@ -39,7 +39,8 @@ Scaled splitScalar(mlir::OpBuilder &b, mlir::Value x);
 mlir::Value createScores(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
                          mlir::Value y, mlir::Value g = {}, mlir::Value parents = {});
 
-/// Removes what is unused and what is computed twice in `kernel`.
-void simplify(mlir::RewriterBase &rewriter, replay::KernelOp kernel);
+/// Removes what is unused and what is computed twice in `kernel`. Fails where nothing
+/// is left: a kernel has to store something.
+mlir::LogicalResult simplify(mlir::RewriterBase &rewriter, replay::KernelOp kernel);
 
 } // namespace replayssm::derive

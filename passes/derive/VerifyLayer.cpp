@@ -1,5 +1,5 @@
 //===- VerifyLayer.cpp - Layers, requests and ring formats agree ----------===//
-#include "passes/Passes.h"
+#include "passes/derive/VerifyLayer.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_VERIFYLAYER
@@ -192,21 +192,25 @@ static LogicalResult verifyRequest(KernelOp kernel, SymbolTableCollection &symbo
   return kernel.getRingAttr() ? verifyRing(kernel, layer) : success();
 }
 
+LogicalResult derive::verifyLayers(ModuleOp module) {
+  bool failedAny = false;
+  SymbolTableCollection symbols;
+  module.walk([&](Operation *op) {
+    if (auto layer = dyn_cast<LayerOp>(op))
+      failedAny |= failed(verifyLayer(layer));
+    else if (auto kernel = dyn_cast<KernelOp>(op); kernel && kernel.getOfAttr())
+      failedAny |= failed(verifyRequest(kernel, symbols));
+  });
+  return failure(failedAny);
+}
+
 namespace {
 
 struct VerifyLayer : replayssm::impl::VerifyLayerBase<VerifyLayer> {
   using VerifyLayerBase::VerifyLayerBase;
 
   void runOnOperation() override {
-    bool failedAny = false;
-    SymbolTableCollection symbols;
-    getOperation().walk([&](Operation *op) {
-      if (auto layer = dyn_cast<LayerOp>(op))
-        failedAny |= failed(verifyLayer(layer));
-      else if (auto kernel = dyn_cast<KernelOp>(op); kernel && kernel.getOfAttr())
-        failedAny |= failed(verifyRequest(kernel, symbols));
-    });
-    if (failedAny)
+    if (failed(derive::verifyLayers(getOperation())))
       signalPassFailure();
     markAllAnalysesPreserved();
   }

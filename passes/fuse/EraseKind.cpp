@@ -1,5 +1,5 @@
 //===- EraseKind.cpp - Kernels forget what they were derived from ---------===//
-#include "passes/Passes.h"
+#include "passes/Preconditions.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_ERASEKIND
@@ -16,10 +16,8 @@ struct EraseKind : replayssm::impl::EraseKindBase<EraseKind> {
 
   void runOnOperation() override {
     WalkResult result = getOperation().walk([](replay::KernelOp kernel) {
-      if (kernel.getBody().empty() || kernel.getBody().front().empty()) {
-        kernel.emitOpError("expected a body: run replay-derive-kernels before");
+      if (failed(expectPrepared(kernel, Prepared::Derived)))
         return WalkResult::interrupt();
-      }
       kernel.removeOfAttr();
       kernel.removeKindAttr();
       kernel.removeFlushAttr();

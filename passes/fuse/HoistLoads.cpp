@@ -1,5 +1,5 @@
 //===- HoistLoads.cpp - Loads first, one loaded value per address ---------===//
-#include "passes/Passes.h"
+#include "passes/Preconditions.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -134,8 +134,8 @@ struct HoistLoads : replayssm::impl::HoistLoadsBase<HoistLoads> {
 
   void runOnOperation() override {
     WalkResult result = getOperation().walk([](KernelOp kernel) {
-      if (kernel.getBody().empty())
-        return WalkResult::advance();
+      if (failed(expectPrepared(kernel, Prepared::Derived)))
+        return WalkResult::interrupt();
       return WalkResult(LoadHoister(kernel).run());
     });
     if (result.wasInterrupted())

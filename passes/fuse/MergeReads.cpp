@@ -1,5 +1,5 @@
 //===- MergeReads.cpp - All reads of one state become one op --------------===//
-#include "passes/Passes.h"
+#include "passes/Preconditions.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
@@ -112,10 +112,15 @@ struct MergeReads : replayssm::impl::MergeReadsBase<MergeReads> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    getOperation().walk([&](replay::KernelOp kernel) {
+    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Derived)))
+        return WalkResult::interrupt();
       mergeReads<replay::ReadOp>(rewriter, kernel);
       mergeReads<replay::RingReadOp>(rewriter, kernel);
+      return WalkResult::advance();
     });
+    if (walk.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -1,6 +1,6 @@
 //===- TileToGpu.cpp - Tiles become vectors, one per thread ---------------===//
 #include "passes/gpu/TileToGpu.h"
-#include "passes/gpu/Threads.h"
+#include "passes/Preconditions.h"
 
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -106,8 +106,11 @@ struct TileToGpu : replayssm::impl::TileToGpuBase<TileToGpu> {
   using TileToGpuBase::TileToGpuBase;
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (auto func : llvm::to_vector(getOperation().getOps<gpu::GPUFuncOp>()))
-      if (!isOfThreads(func) && failed(lowerFunction(func, symbols)))
+    FailureOr<SmallVector<gpu::GPUFuncOp>> functions = tilePrograms(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
+    for (gpu::GPUFuncOp func : *functions)
+      if (failed(expectOwnTiles(func)) || failed(lowerFunction(func, symbols)))
         return signalPassFailure();
   }
 };

@@ -1,4 +1,5 @@
 //===- Schedule.cpp - Chooses the tiling of every kernel ------------------===//
+#include "passes/Preconditions.h"
 #include "passes/schedule/CostModel.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -135,6 +136,8 @@ struct Schedule : replayssm::impl::ScheduleBase<Schedule> {
 
   LogicalResult scheduleKernel(replay::KernelOp kernel, ArrayRef<Forced> forced,
                                const TargetFacts &target) {
+    if (failed(expectPrepared(kernel, Prepared::Expanded)))
+      return failure();
     KernelFacts facts = KernelFacts::of(kernel);
     if (facts.stateBytes && !kernel.getKredAttr())
       return kernel.emitOpError() << "expected a 'kred'";

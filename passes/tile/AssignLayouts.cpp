@@ -4,6 +4,7 @@
 // types are set in place and each use gets its operand in the layout it needs.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Preconditions.h"
 #include "passes/tile/LayoutRules.h"
 
 #include "mlir/IR/Iterators.h"
@@ -66,8 +67,6 @@ LogicalResult Assigner::infer(Block &block) {
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       if (failed(inferFor(loop)))
         return failure();
-    } else if (op.getNumRegions() != 0) {
-      return op.emitOpError() << "expected regions of scf.if and scf.for only";
     } else if (touchesTiles(&op)) {
       FailureOr<OpLayouts> layouts = layoutsOf(&op, states, numWarps);
       if (failed(layouts))
@@ -252,8 +251,11 @@ namespace {
 struct AssignLayouts : replayssm::impl::AssignLayoutsBase<AssignLayouts> {
   using AssignLayoutsBase::AssignLayoutsBase;
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<gpu::GPUFuncOp>())
-      if (!func.getBody().empty() && failed(Assigner(func).run()))
+    FailureOr<SmallVector<gpu::GPUFuncOp>> functions = replayssm::tilePrograms(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
+    for (gpu::GPUFuncOp func : *functions)
+      if (failed(replayssm::expectOwnTiles(func)) || failed(Assigner(func).run()))
         return signalPassFailure();
   }
 };

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Layout.h"
-#include "passes/Passes.h"
+#include "passes/Preconditions.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
@@ -262,8 +262,11 @@ namespace {
 struct InsertBarriers : replayssm::impl::InsertBarriersBase<InsertBarriers> {
   using InsertBarriersBase::InsertBarriersBase;
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<gpu::GPUFuncOp>())
-      if (!func.getBody().empty() && failed(Inserter().run(func.getBody().front())))
+    FailureOr<SmallVector<gpu::GPUFuncOp>> functions = replayssm::tilePrograms(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
+    for (gpu::GPUFuncOp func : *functions)
+      if (failed(Inserter().run(func.getBody().front())))
         return signalPassFailure();
   }
 };

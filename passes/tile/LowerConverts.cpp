@@ -1,6 +1,6 @@
 //===- LowerConverts.cpp - Tiles change threads through shared memory -----===//
 #include "dialects/Tile/Layout.h"
-#include "passes/Passes.h"
+#include "passes/Preconditions.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_LOWERCONVERTS
@@ -51,8 +51,12 @@ namespace {
 struct LowerConverts : replayssm::impl::LowerConvertsBase<LowerConverts> {
   using LowerConvertsBase::LowerConvertsBase;
   void runOnOperation() override {
+    FailureOr<SmallVector<gpu::GPUFuncOp>> functions = replayssm::tilePrograms(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
     SmallVector<ConvertOp> converts;
-    getOperation().walk([&](ConvertOp op) { converts.push_back(op); });
+    for (gpu::GPUFuncOp func : *functions)
+      func.walk([&](ConvertOp op) { converts.push_back(op); });
     for (ConvertOp op : converts)
       if (failed(lower(op)))
         return signalPassFailure();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/LowerToTile.h"
+#include "passes/Preconditions.h"
 
 #include "common/Targets.h"
 
@@ -155,8 +156,8 @@ struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
   using LowerToTileBase::LowerToTileBase;
 
   LogicalResult lowerKernel(replay::KernelOp kernel, OpBuilder &b) {
-    if (!kernel.getTilingAttr())
-      return kernel.emitOpError() << "expected a 'tiling'; run replay-schedule first";
+    if (failed(expectPrepared(kernel, Prepared::Scheduled)))
+      return failure();
     FailureOr<Signature> signature = Signature::of(kernel);
     if (failed(signature))
       return failure();

@@ -1,6 +1,6 @@
 //===- PlanShared.cpp - Where buffers and mbarriers lie in shared memory --===//
 #include "common/Targets.h"
-#include "passes/gpu/Threads.h"
+#include "passes/Preconditions.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -164,8 +164,11 @@ struct PlanShared : replayssm::impl::PlanSharedBase<PlanShared> {
           << "expected a target of " << knownTargets() << " but got '" << chip << "'";
       return signalPassFailure();
     }
-    for (auto func : getOperation().getOps<gpu::GPUFuncOp>())
-      if (!isOfThreads(func) && failed(Planner(func).run(*facts)))
+    FailureOr<SmallVector<gpu::GPUFuncOp>> functions = tilePrograms(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
+    for (gpu::GPUFuncOp func : *functions)
+      if (failed(Planner(func).run(*facts)))
         return signalPassFailure();
   }
 };

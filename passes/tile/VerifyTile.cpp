@@ -1,6 +1,6 @@
 //===- VerifyTile.cpp - What must hold before threads are made ------------===//
 #include "dialects/Tile/Layout.h"
-#include "passes/gpu/Threads.h"
+#include "passes/Preconditions.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -194,9 +194,10 @@ namespace {
 struct VerifyTile : replayssm::impl::VerifyTileBase<VerifyTile> {
   using VerifyTileBase::VerifyTileBase;
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
-      if (replayssm::isOfThreads(func))
-        continue;
+    FailureOr<SmallVector<gpu::GPUFuncOp>> functions = replayssm::tilePrograms(getOperation());
+    if (failed(functions))
+      return signalPassFailure();
+    for (gpu::GPUFuncOp func : *functions) {
       if (auto size = func.getKnownBlockSize(); size && size->front() % 32 != 0) {
         func.emitOpError() << "expected whole warps but got a block of " << size->front() << " threads";
         return signalPassFailure();

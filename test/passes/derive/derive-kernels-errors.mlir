@@ -19,7 +19,18 @@ replay.layer @layer <H = 2, HV = 4, K = 16, V = 8> null lt0 {
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
   replay.yield %S1, %o : !replay.state<8, 16, f32>, tensor<1x8xf32>
 }
-// expected-error @below {{expected ring fields of d, k, g, raw_v, raw_k and beta but got 'w', which no layer computes}}
+// expected-error @below {{expected ring fields d, k, g but got 'w'}}
 replay.kernel @field of @layer kind replay
     ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>, <"w", f32, value, V>]>
     kred <lanes = 8, vec = 4> {}
+
+// -----
+
+// What replay-verify-layer refuses is refused here too, where that has not been run.
+// expected-error @below {{expected one replay.delta in a layer but got none}}
+replay.layer @no_delta <H = 1, HV = 1, K = 8, V = 8> null lt0 {
+^bb0(%S: !replay.state<8, 8, f32>, %q: tensor<1x8xf32>, %k: tensor<1x8xf32>, %v: tensor<1x8xf32>, %a: tensor<1x1xf32>,
+     %b: tensor<1x1xf32>, %A: tensor<1x1xf32>, %dt: tensor<1x1xf32>):
+  replay.yield %S, %v : !replay.state<8, 8, f32>, tensor<1x8xf32>
+}
+replay.kernel @packed of @no_delta kind packed kred <lanes = 8, vec = 1> {}

@@ -101,3 +101,34 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error @+1 {{'gpu.func' op expected no tile among the arguments but got 'tensor<1x8xf32>': tile.load makes tiles}}
+  gpu.func @tile_argument(%x: tensor<1x8xf32>, %p: !llvm.ptr<1>, %o: i64) kernel {
+    tile.store %x, %p[%o] strides [8, 1] : tensor<1x8xf32>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @no_matrix() kernel {
+    // expected-error @+1 {{'arith.constant' op expected tiles to be static tensors of rank 2 but got 'tensor<8xf32>'}}
+    %x = arith.constant dense<0.0> : tensor<8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @+1 {{'gpu.func' op expected a body of one block, with scf.if and scf.for for control flow, but got 2}}
+  gpu.func @blocks() kernel {
+    cf.br ^next
+  ^next:
+    gpu.return
+  }
+}

@@ -1,0 +1,106 @@
+//===- Preconditions.cpp - What earlier passes leave for later ones -------===//
+#include "passes/Preconditions.h"
+
+using namespace mlir;
+using namespace replayssm;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expectDerived(replay::KernelOp kernel) {
+  Region &body = kernel.getBody();
+  // Only a request may be without them: the verifier asks every other kernel.
+  if (body.empty() || body.front().empty() || !kernel.getShapeAttr() || !kernel.getNullAttr())
+    return kernel.emitOpError("expected a body with a shape and null: run replay-derive-kernels first");
+  return success();
+}
+
+static LogicalResult expectExpanded(replay::KernelOp kernel) {
+  WalkResult walk = kernel.getBody().walk([](Operation *op) {
+    if (!isa<replay::DeltaOp, replay::L2NormOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("expected no layer ops in a kernel: run replay-expand-delta first");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+static LogicalResult expectScheduled(replay::KernelOp kernel) {
+  if (!kernel.getTilingAttr())
+    return kernel.emitOpError("expected a 'tiling': run replay-schedule first");
+  return success();
+}
+
+LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted) {
+  if (failed(expectDerived(kernel)))
+    return failure();
+  switch (wanted) {
+  case Prepared::Derived:
+    return success();
+  case Prepared::Expanded:
+    return expectExpanded(kernel);
+  case Prepared::Scheduled:
+    return failed(expectExpanded(kernel)) ? failure() : expectScheduled(kernel);
+  }
+  llvm_unreachable("every step is one of the enum's");
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of tiles
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expectTile(Operation *op, Type type) {
+  if (!isa<TensorType>(type))
+    return success();
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (tile && tile.getRank() == 2 && tile.hasStaticShape())
+    return success();
+  return op->emitOpError() << "expected tiles to be static tensors of rank 2 but got " << type;
+}
+
+static LogicalResult expectStructured(gpu::GPUFuncOp func) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError() << "expected a body of one block, with scf.if and scf.for for control flow, but got "
+                              << llvm::range_size(func.getBody());
+  WalkResult walk = func.walk([&](Operation *op) {
+    if (op != func && op->getNumRegions() && !isa<scf::IfOp, scf::ForOp>(op)) {
+      op->emitOpError("expected regions of scf.if and scf.for only");
+      return WalkResult::interrupt();
+    }
+    for (Type type : op->getResultTypes())
+      if (failed(expectTile(op, type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+bool replayssm::isOfThreads(gpu::GPUFuncOp func) {
+  return func
+      .walk([](LLVM::CallOp call) {
+        auto callee = call.getCallee();
+        return callee && callee->starts_with("rssm.") ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+FailureOr<SmallVector<gpu::GPUFuncOp>> replayssm::tilePrograms(gpu::GPUModuleOp module) {
+  SmallVector<gpu::GPUFuncOp> functions;
+  for (auto func : module.getOps<gpu::GPUFuncOp>()) {
+    if (func.getBody().empty() || isOfThreads(func))
+      continue;
+    if (failed(expectStructured(func)))
+      return failure();
+    functions.push_back(func);
+  }
+  return functions;
+}
+
+LogicalResult replayssm::expectOwnTiles(gpu::GPUFuncOp func) {
+  for (BlockArgument argument : func.getBody().getArguments())
+    if (isa<TensorType>(argument.getType()))
+      return func.emitOpError() << "expected no tile among the arguments but got " << argument.getType()
+                                << ": tile.load makes tiles";
+  return success();
+}

@@ -1,0 +1,36 @@
+//===- Preconditions.h - What earlier passes leave for later ones -*- C++ -*-===//
+//
+// Every pass may be run by itself, and on any valid IR. Those that stand on the work
+// of another ask for it here, so that what is missing is named by one sentence.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/Passes.h"
+
+namespace replayssm {
+
+/// How far a kernel has come; each step includes those before it.
+enum class Prepared {
+  Derived,  ///< It has a body: replay-derive-kernels.
+  Expanded, ///< The body has no layer ops any more: replay-expand-delta.
+  Scheduled ///< It has a tiling: replay-schedule.
+};
+
+/// Fails with an error that names the first pass that is missing.
+mlir::LogicalResult expectPrepared(replay::KernelOp kernel, Prepared wanted);
+
+/// Whether `func` calls device markers: the stages tile and gpu are behind it, so
+/// that they have nothing to check, plan or lower when its text is read again.
+bool isOfThreads(mlir::gpu::GPUFuncOp func);
+
+/// The functions of a module that are programs of tiles still. Fails where one is
+/// not structured, that is, one block of ops, scf.if and scf.for, or has tiles that
+/// are no static matrices.
+mlir::FailureOr<llvm::SmallVector<mlir::gpu::GPUFuncOp>> tilePrograms(mlir::gpu::GPUModuleOp module);
+
+/// Fails where a tile comes from outside of the function: nothing says which thread
+/// has which element of it.
+mlir::LogicalResult expectOwnTiles(mlir::gpu::GPUFuncOp func);
+
+} // namespace replayssm
