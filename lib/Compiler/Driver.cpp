@@ -2,11 +2,13 @@
 #include "lib/Compiler/Driver.h"
 
 #include "common/Targets.h"
+#include "lib/Compiler/CrashReport.h"
 #include "replayssm/Compiler.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -182,6 +184,9 @@ bool replayssm::isDriverCall(int argc, char **argv) {
 }
 
 int replayssm::driverMain(int argc, char **argv) {
+  // A sanitizer says more.
+  if (!LLVM_ADDRESS_SANITIZER_BUILD)
+    reportCrashes("error: internal: the compiler has crashed; please report the command line and the input\n");
   auto fail = [](const Status &status) {
     // Diagnostics of a file carry their own "error:" and place.
     bool placed = StringRef(status.message()).contains(": error: ");

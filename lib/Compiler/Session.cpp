@@ -29,6 +29,34 @@ void printLine(llvm::raw_ostream &os, Location loc, StringRef severity, const Di
   os << severity << ": " << diagnostic << "\n";
 }
 
+/// Brackets inside brackets, at most; the parser takes a stack frame or more for each.
+constexpr unsigned maxNesting = 256;
+
+/// Refuses what the parser, which is recursive, has no stack for. Brackets in strings and
+/// comments count for nothing, an arrow closes none.
+Status checkNesting(StringRef source, StringRef fileName) {
+  unsigned depth = 0, line = 1;
+  for (size_t at = 0; at < source.size(); ++at) {
+    char c = source[at];
+    line += c == '\n';
+    if (c == '"') {
+      while (++at < source.size() && source[at] != '"' && source[at] != '\n')
+        at += source[at] == '\\';
+      line += at < source.size() && source[at] == '\n';
+    } else if (source.substr(at).starts_with("//")) {
+      at = std::min(source.find('\n', at), source.size()) - 1;
+    } else if (c == '(' || c == '[' || c == '{' || c == '<') {
+      if (++depth > maxNesting)
+        return {StatusCode::InvalidArgument,
+                (fileName + ":" + Twine(line) + ":1: error: expected at most " + Twine(maxNesting) +
+                 " brackets inside each other").str()};
+    } else if (depth && (c == ')' || c == ']' || c == '}' || (c == '>' && source[at - 1] != '-'))) {
+      --depth;
+    }
+  }
+  return Status::ok();
+}
+
 } // namespace
 
 DiagnosticLog::DiagnosticLog(MLIRContext &context)
@@ -63,10 +91,11 @@ Result<OwningOpRef<ModuleOp>> replayssm::lowerTo(MLIRContext &context, std::stri
   if (auto target = lookupTarget(options.target); !target)
     return target.status();
 
-  DiagnosticLog log(context);
   std::string text(source); // The parser stops at a null byte, which a view need not have.
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      text, ParserConfig(&context), StringRef(fileName.data(), fileName.size()));
+  StringRef name(fileName.data(), fileName.size());
+  RSSM_RETURN_IF_ERROR(checkNesting(text, name));
+  DiagnosticLog log(context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context), name);
   if (!module)
     return log.status(StatusCode::InvalidArgument, "cannot parse " + std::string(fileName));
   if (failed(checkSpecs(*module)))
