@@ -90,13 +90,14 @@ void Engine::runBlock(uint32_t x, uint32_t y, uint32_t z) {
     blockStarts_.push_back({clock_.blockBase, x, y, z});
   shared_.beginBlock(options_, *launch_.manifest);
   startThreads();
-  rssm_fiber_switch(&mainStack_, current_->stack);
+  switchFiber(main_, current_->fiber);
   if (status_)
     checkBlockEnd();
 }
 
 void Engine::threadMain() {
   Engine *engine = current;
+  arriveFiber(engine->current_->fiber);
   engine->launch_.entry(engine->argPointers_.data());
   engine->leave();
   __builtin_unreachable();
@@ -193,8 +194,9 @@ void Engine::checkGlobal(uintptr_t address, uint32_t bytes, bool isStore, uint32
   GlobalConflict conflict =
       isStore ? buffer->shadow.store(offset, bytes, clock_, current_->id, site)
               : buffer->shadow.load(offset, bytes, clock_, current_->id, site);
+  auto race = [&] { return describeGlobal(address, bytes, isStore) + " races with " + describeRace(conflict); };
   if (conflict.stamp)
-    fail(describeGlobal(address, bytes, isStore) + " races with " + describeRace(conflict), site);
+    fail(race(), site);
 }
 
 void Engine::copyBulk(const void *dst, const void *src, uint32_t bytes, const void *mbarrier,
@@ -211,10 +213,12 @@ void Engine::copyBulk(const void *dst, const void *src, uint32_t bytes, const vo
              std::to_string(static_cast<int64_t>(offset)) + " is outside the block's " +
              std::to_string(shared_.bytes()) + " bytes",
          site);
+  auto misaligned = [&] {
+    return "async copy: expected both addresses to be multiples of 16 but got shared offset " +
+           std::to_string(offset) + " and " + describeGlobal(source, bytes, false);
+  };
   if (offset % 16 || source % 16)
-    fail("async copy: expected both addresses to be multiples of 16 but got shared offset " +
-             std::to_string(offset) + " and " + describeGlobal(source, bytes, false),
-         site);
+    fail(misaligned(), site);
   checkGlobal(source, bytes, /*isStore=*/false, site);
   BulkCopy copy;
   copy.offset = static_cast<uint32_t>(offset);
@@ -294,8 +298,4 @@ void Engine::fail(std::string what, uint32_t site) {
   abandon();
 }
 
-void Engine::abandon() {
-  void *unused;
-  rssm_fiber_switch(&unused, mainStack_);
-  __builtin_unreachable();
-}
+void Engine::abandon() { leaveFiber(current_->fiber, main_); }

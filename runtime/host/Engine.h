@@ -57,13 +57,14 @@ public:
                 uint32_t site);
   void waitMbarrier(const void *mbarrier, uint32_t parity, uint32_t site);
   uint64_t perturbSeed() const { return options_.perturbSeed; }
-  /// Ends the launch with a fault of the current thread.
+  /// Ends the launch with a fault of the current thread. The fiber never resumes:
+  /// temporaries of the caller that own memory are leaked.
   [[noreturn]] void fail(std::string what, uint32_t site);
 
 private:
   enum class Wait : uint8_t { None, Shuffle, Barrier, Mbarrier, Exited };
   struct Thread {
-    void *stack = nullptr;
+    Fiber fiber;
     uint32_t id = 0;
     uint32_t site = 0;
     uint32_t mbarrier = 0; ///< Shared offset.
@@ -112,7 +113,7 @@ private:
   Status status_;
 
   FiberStacks stacks_;
-  void *mainStack_ = nullptr;
+  Fiber main_; ///< The OS thread, in runBlock.
   Thread *current_ = nullptr;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;

@@ -8,6 +8,11 @@
 
 #include <sys/mman.h>
 
+#ifdef RSSM_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 using namespace replayssm::rt;
 
 // The jump instead of a return keeps the indirect predictor in charge: lanes of
@@ -37,6 +42,21 @@ rssm_fiber_switch:
   jmpq *%rcx
 .size rssm_fiber_switch,.-rssm_fiber_switch
 )");
+
+#ifdef RSSM_ADDRESS_SANITIZER
+/// The fiber that the last switch of this OS thread left: its bounds are known
+/// only where the switch arrives.
+static thread_local Fiber *left = nullptr;
+
+void replayssm::rt::departFiber(Fiber &from, Fiber &to, bool returns) {
+  left = &from;
+  __sanitizer_start_switch_fiber(returns ? &from.fakeStack : nullptr, to.bottom, to.bytes);
+}
+
+void replayssm::rt::arriveFiber(Fiber &fiber) {
+  __sanitizer_finish_switch_fiber(fiber.fakeStack, &left->bottom, &left->bytes);
+}
+#endif
 
 static constexpr size_t kGuardBytes = 4096;
 static constexpr size_t kStackBytes = 128 * 1024; // guard page included
@@ -69,7 +89,7 @@ bool FiberStacks::reserve(uint32_t count) {
   return true;
 }
 
-void *FiberStacks::prepare(uint32_t index, void (*start)()) {
+Fiber FiberStacks::prepare(uint32_t index, void (*start)()) {
   // Tops at equal distances would share cache sets: stagger them by lines.
   size_t colour = (index % 61) * 192;
   auto top = reinterpret_cast<uintptr_t>(base_ + (index + 1) * kStackBytes - colour);
@@ -78,5 +98,13 @@ void *FiberStacks::prepare(uint32_t index, void (*start)()) {
   *--stack = reinterpret_cast<uintptr_t>(start);
   for (unsigned i = 0; i < kSavedRegisters; ++i)
     *--stack = 0;
-  return stack;
+  Fiber fiber;
+  fiber.stack = stack;
+#ifdef RSSM_ADDRESS_SANITIZER
+  fiber.bottom = base_ + index * kStackBytes + kGuardBytes;
+  fiber.bytes = kStackBytes - kGuardBytes;
+  // A fiber that was left for good has not cleared its frames.
+  __asan_unpoison_memory_region(fiber.bottom, fiber.bytes);
+#endif
+  return fiber;
 }

@@ -9,6 +9,7 @@
 #include "runtime/host/Engine.h"
 
 #include <bit>
+#include <utility>
 
 using namespace replayssm;
 using namespace replayssm::rt;
@@ -19,7 +20,7 @@ void Engine::startThreads() {
   for (uint32_t i = 0; i < threads_.size(); ++i) {
     threads_[i] = Thread();
     threads_[i].id = i;
-    threads_[i].stack = stacks_.prepare(i, threadMain);
+    threads_[i].fiber = stacks_.prepare(i, threadMain);
   }
   for (Warp &warp : warps_) {
     warp.runnable = kAllLanes;
@@ -72,7 +73,7 @@ void Engine::suspend(Wait wait, uint32_t site) {
     abandon();
   }
   current_ = next;
-  rssm_fiber_switch(&self->stack, next->stack);
+  switchFiber(self->fiber, next->fiber);
 }
 
 void Engine::leave() {
@@ -84,9 +85,8 @@ void Engine::leave() {
   if (exited_ != threads_.size()) {
     Thread *next = pick();
     if (next) {
-      current_ = next;
-      void *unused;
-      rssm_fiber_switch(&unused, next->stack);
+      Thread *self = std::exchange(current_, next);
+      leaveFiber(self->fiber, next->fiber);
     }
     deadlock();
   }

@@ -29,7 +29,7 @@ RULES = {
     "examples": [STANDARD, PUBLIC, PUBLIC_C],
 }
 # What the C and C++ libraries and the operating system offer.
-SYSTEM = re.compile(r"^([a-z_0-9]+|[a-z_0-9]+\.h|sys/[a-z_]+\.h|linux/[a-z_]+\.h)$")
+SYSTEM = re.compile(r"^([a-z_0-9]+|[a-z_0-9]+\.h|(sys|linux|sanitizer)/[a-z_]+\.h)$")
 NEVER = {"cuda.h", "cuda_runtime.h", "nvrtc.h", "nvml.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
