@@ -8,14 +8,28 @@ using namespace replayssm::reference;
 
 static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+/// x + y, and what that rounds away; 0 of an infinite sum.
+static double twoSum(double x, double y, double &lost) {
+  double sum = x + y, part = sum - x;
+  lost = std::isfinite(sum) ? (x - (sum - part)) + (y - part) : 0;
+  return sum;
+}
+
+// Through logarithms: of factors beyond double, and of infinite ones, the product is
+// what it is in exact arithmetic, and NaN only where that is undefined.
 double reference::gate(const KernelSpec &spec, double a, double aLog, double dtBias) {
   if (spec.gate == Gate::Precomputed)
     return a;
-  double x = a + dtBias;
-  if (spec.gate == Gate::Safe)
-    return spec.lowerBound * sigmoid(std::exp(aLog) * x);
-  double softplus = x <= 20 ? std::log1p(std::exp(x)) : x;
-  return -std::exp(aLog) * softplus;
+  double lost, x = twoSum(a, dtBias, lost);
+  if (spec.gate == Gate::Safe) {
+    double z = std::copysign(std::exp(aLog + std::log(std::fabs(x))), x);
+    return spec.lowerBound * sigmoid(z);
+  }
+  // log(softplus(x)), which is x far below zero, to the last bit.
+  bool isFar = x < -40;
+  double logSoftplus = isFar ? x : std::log(x <= 20 ? std::log1p(std::exp(x)) : x), lostHere;
+  double exponent = twoSum(aLog, logSoftplus, lostHere);
+  return -std::exp(exponent + (lostHere + (isFar ? lost : 0)));
 }
 
 double reference::roundTo(DType dtype, double value) {

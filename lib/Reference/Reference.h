@@ -38,7 +38,8 @@ struct Step {
 };
 
 /// softplus: g = -exp(A_log) softplus(a + dt_bias), softplus(x) = log1p(exp(x)), x
-/// above 20; safe: g = lower_bound sigmoid(exp(A_log) (a + dt_bias)); or a itself.
+/// above 20; safe: g = lower_bound sigmoid(exp(A_log) (a + dt_bias)); or a itself. In
+/// exact arithmetic of the numbers as they are, infinite ones too: NaN only where g is undefined.
 double gate(const KernelSpec &spec, double a, double aLog, double dtBias);
 /// sigmoid(b), also rounded to b's dtype, or b itself; times the factor.
 double beta(const KernelSpec &spec, double b);

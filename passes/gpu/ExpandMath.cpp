@@ -86,9 +86,9 @@ struct Expander {
   Value log1p(Value u) {
     Value mantissaOffset = arith::SubIOp::create(b, bits(add(u, f(1))), i(threeQuartersBits));
     Value k = arith::AndIOp::create(b, mantissaOffset, i(exponentMask));
-    Value scale = fromBits(arith::SubIOp::create(b, i(fourBits), k));
-    // (1 + u) 2^-k - 1 in one rounding: u/4 and the scale 4 * 2^-k are exact.
-    Value rest = fma(mul(u, f(0.25f)), scale, fma(scale, f(0.25f), f(-1)));
+    Value scale = mul(fromBits(arith::SubIOp::create(b, i(fourBits), k)), f(0.25f));
+    // (1 + u) 2^-k - 1 in one rounding: 2^-k is exact, also where it is subnormal.
+    Value rest = fma(u, scale, add(scale, f(-1)));
     Value mantissaLog = fma(mul(rest, rest), polynomial(log1pQ, rest), rest);
     Value exponent = arith::SIToFPOp::create(b, type, k);
     Value result = fma(exponent, f(ln2PerBit), mantissaLog);

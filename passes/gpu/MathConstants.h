@@ -34,6 +34,19 @@ inline constexpr float expTailQ[] = {0x1.555556p-3f, 0x1.555556p-5f, 0x1.111112p
                                      0x1.a01a02p-13f, 0x1.a01a02p-16f};
 inline constexpr int expTailTerms = sizeof(expTailQ) / sizeof(expTailQ[0]);
 
+// Gates: within +-rateBound exp(A_log) and what it multiplies are taken as they are.
+// Beyond, 2^rateScaleBits changes sides. An A_log below rateFloor is no longer told from it:
+// no sum of two floats gives a g of 1e-6 there. Nor one above rateCeiling: the smallest
+// float ends the sigmoid there.
+inline constexpr float rateBound = 80, rateFloor = -104, rateCeiling = 108;
+inline constexpr int32_t rateScaleBits = 32;
+inline constexpr float rateScale = 0x1p32f;
+/// ln(rateScale) less 6e-8, in so few bits that it is added to an A_log below -rateBound without an error.
+inline constexpr float rateScaleLog = 0x1.62e43p+4f;
+/// A lower bound of this size lifts numbers below 2^-126 to where they count; from |z| = vastFrom
+/// on an exponential of them is short of bits.
+inline constexpr float vastBound = 0x1p105f, vastFrom = 87.4f;
+
 // log1p(u) = k ln2 + log1p(f), 1 + f = (1 + u) 2^-k in [0.75, 1.5).
 inline constexpr int32_t threeQuartersBits = 0x3f400000;
 inline constexpr int32_t exponentMask = static_cast<int32_t>(0xff800000u);

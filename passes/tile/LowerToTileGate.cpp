@@ -31,9 +31,24 @@ static Value clamp(ImplicitLocOpBuilder &b, Value x, float low, float high) {
 }
 static Value sub(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::SubFOp::create(b, x, y); }
 static Value neg(ImplicitLocOpBuilder &b, Value x) { return arith::NegFOp::create(b, x); }
+static Value isBelow(ImplicitLocOpBuilder &b, Value x, float limit) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, splatLike(b, x, limit));
+}
+static Value isAbove(ImplicitLocOpBuilder &b, Value x, float limit) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, splatLike(b, x, limit));
+}
+static Value select(ImplicitLocOpBuilder &b, Value condition, Value then, Value otherwise) {
+  return arith::SelectOp::create(b, condition, then, otherwise);
+}
+/// What a rounding lost; 0 where the rounded number is infinite and has no error.
+static Value finiteOrZero(ImplicitLocOpBuilder &b, Value lost) {
+  Value isFinite = isBelow(b, math::AbsFOp::create(b, lost), std::numeric_limits<float>::infinity());
+  return select(b, isFinite, lost, splatLike(b, lost, 0));
+}
 
-/// exp(x) as a pair, 2^-29 of it at most away; x is within -80 .. 60.
-static Pair expPair(ImplicitLocOpBuilder &b, Value x) {
+/// exp(x) 2^power as a pair, 2^-28 of it at most away; x is within rateFloor .. rateCeiling,
+/// `power` an i32 that keeps the result a normal number.
+static Pair expPair(ImplicitLocOpBuilder &b, Value x, Value power) {
   using namespace mathk;
   auto c = [&](float value) { return splatLike(b, x, value); };
   auto mul = [&](Value y, Value z) { return Value(arith::MulFOp::create(b, y, z)); };
@@ -58,48 +73,79 @@ static Pair expPair(ImplicitLocOpBuilder &b, Value x) {
   Value hi = add(second, lo);
   lo = sub(b, lo, sub(b, hi, second));
   Type i32 = b.getI32Type();
-  Value bits = arith::BitcastOp::create(b, typeLike(x, i32), shifted);
+  Value bits = arith::AddIOp::create(b, arith::BitcastOp::create(b, typeLike(x, i32), shifted), power);
   Value shift = arith::ConstantOp::create(
       b, DenseElementsAttr::get(cast<ShapedType>(typeLike(x, i32)), APInt(32, exponentShift)));
   Value scale = arith::BitcastOp::create(b, x.getType(), arith::ShLIOp::create(b, bits, shift));
   return {mul(hi, scale), mul(lo, scale)};
 }
 
-/// x + y as a pair (TwoSum).
-static Pair sumPair(ImplicitLocOpBuilder &b, Value sum, Value x, Value y) {
+/// x + y as a pair (TwoSum); `lo` is NaN where `hi` is infinite.
+static Pair sumPair(ImplicitLocOpBuilder &b, Value x, Value y) {
+  Value sum = arith::AddFOp::create(b, x, y);
   Value part = sub(b, sum, x), rest = sub(b, sum, part);
-  Value lo = arith::AddFOp::create(b, sub(b, x, rest), sub(b, y, part));
-  return {sum, lo};
+  return {sum, arith::AddFOp::create(b, sub(b, x, rest), sub(b, y, part))};
 }
 
-/// softplus(x) = max(x, 0) + log1p(exp(-|x|)): no branch, no overflow.
+/// softplus(x) = max(x, 0) + log1p(exp(-|x|)): no branch, no overflow. Beyond +-rateBound
+/// exp(A_log) and softplus may leave f32 although g does not. Above, g is exp(A_log + x) where
+/// it is not beyond all bounds; below, only a large x counts, and a power of two changes sides.
 Value Lowering::softplusGate(Value a, Value bias, Value aLog) {
-  Value x = add(a, bias);
-  Value small = exp(neg(b, math::AbsFOp::create(b, x)));
-  Value positive = arith::MaximumFOp::create(b, x, splatLike(b, x, 0));
+  using namespace mathk;
+  ArrayRef<int64_t> shape = cast<ShapedType>(a.getType()).getShape();
+  Value isLow = isBelow(b, aLog, -rateBound);
+  Value scale = select(b, isLow, splatLike(b, aLog, 1 / rateScale), splatLike(b, aLog, 1));
+  Pair x = sumPair(b, mul(a, scale), mul(bias, scale));
+  x.lo = finiteOrZero(b, x.lo);
+  Value small = exp(neg(b, math::AbsFOp::create(b, x.hi)));
+  Value positive = arith::MaximumFOp::create(b, x.hi, splatLike(b, x.hi, 0));
   Value softplus = add(positive, math::Log1pOp::create(b, small));
   // Far below zero softplus is exp(x): there the rounding of the sum itself, which
   // is sub-ulp of x but |x| ulps of the result, has to come back.
-  softplus = fma(sumPair(b, x, a, bias).lo, small, softplus);
-  return mul(softplus, neg(b, exp(aLog)));
+  softplus = fma(x.lo, small, softplus);
+  Value raised = arith::MaximumFOp::create(b, aLog, splatLike(b, aLog, rateFloor));
+  raised = add(raised, splatLike(b, aLog, rateScaleLog));
+  Value exponent = broadcast(select(b, isLow, raised, aLog), shape), wide = broadcast(aLog, shape);
+  Value isHigh = isAbove(b, wide, rateBound);
+  // A_log + x is exact where g is of any size.
+  exponent = select(b, isHigh, add(add(wide, x.hi), x.lo), exponent);
+  Value share = select(b, isHigh, splatLike(b, softplus, 1), softplus);
+  return mul(share, neg(b, exp(exponent)));
 }
 
 /// sigmoid(z) = (z < 0 ? e : 1) / (1 + e), e = exp(-|z|), z = exp(A_log) (a + dt_bias):
-/// far below zero a relative error of z counts |z| times, so z is a pair.
+/// far below zero a relative error of z counts |z| times, so z is a pair. Beyond +-rateBound
+/// a power of two goes from the rate to the sum: where z counts, both are then within f32.
 Value Lowering::safeGate(Value a, Value bias, Value aLog, double lowerBound) {
-  Pair x = sumPair(b, add(a, bias), a, bias);
-  // Keeps z finite; the sigmoid is 0 or 1 there but for rates below exp(-23).
-  x.hi = clamp(b, x.hi, -1e12f, 1e12f);
-  Pair rate = expPair(b, clamp(b, aLog, -80, 60));
+  using namespace mathk;
+  Value isLow = isBelow(b, aLog, -rateBound), isHigh = isAbove(b, aLog, rateBound);
+  Value one = splatLike(b, aLog, 1);
+  auto power = [&](int32_t value) -> Value {
+    auto type = cast<ShapedType>(typeLike(aLog, b.getI32Type()));
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, APInt(32, value, /*isSigned=*/true)));
+  };
+  // Scaled down before it is summed, up behind: the sum does not overflow.
+  Value down = select(b, isLow, splatLike(b, aLog, 1 / rateScale), one);
+  Value up = select(b, isHigh, splatLike(b, aLog, rateScale), one);
+  Pair x = sumPair(b, mul(a, down), mul(bias, down));
+  x = {mul(x.hi, up), mul(x.lo, up)};
+  Value moved = select(b, isLow, power(rateScaleBits), select(b, isHigh, power(-rateScaleBits), power(0)));
+  Pair rate = expPair(b, clamp(b, aLog, rateFloor, rateCeiling), moved);
   Value z = mul(x.hi, rate.hi);
   Value zLo = fma(x.hi, rate.hi, neg(b, z));
-  zLo = fma(x.lo, rate.hi, fma(x.hi, rate.lo, zLo));
-  Value isBelow = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, z, splatLike(b, z, 0));
-  Value toward = arith::SelectOp::create(b, isBelow, zLo, neg(b, zLo));
-  Value small = exp(neg(b, math::AbsFOp::create(b, z)));
+  zLo = finiteOrZero(b, fma(x.lo, rate.hi, fma(x.hi, rate.lo, zLo)));
+  Value isNegative = isBelow(b, z, 0);
+  Value toward = select(b, isNegative, zLo, neg(b, zLo));
+  Value size = math::AbsFOp::create(b, z), bound = splatLike(b, z, lowerBound);
+  Value small = exp(neg(b, size));
   small = fma(small, toward, small);
-  Value bound = splatLike(b, z, lowerBound);
-  Value share = arith::SelectOp::create(b, isBelow, mul(small, bound), bound);
+  Value least = mul(small, bound);
+  if (lowerBound < -vastBound) { // Multiplied by it, what an exponential flushes to zero counts.
+    Value root = exp(mul(size, splatLike(b, z, -0.5f)));
+    Value vast = mul(mul(root, bound), root);
+    least = select(b, isAbove(b, size, vastFrom), fma(vast, toward, vast), least);
+  }
+  Value share = select(b, isNegative, least, bound);
   return arith::DivFOp::create(b, share, add(small, splatLike(b, z, 1)));
 }
 

@@ -29,9 +29,11 @@ gpu.module @m {
 // CHECK-LABEL: llvm.func @log1p
 // CHECK-SAME: %[[U:.*]]: f32
 // CHECK: arith.andi {{.*}} : i32
-// CHECK: %[[REST:.*]] = math.fma
-// CHECK: %[[REST2:.*]] = math.fma
-// CHECK-COUNT-8: math.fma %{{.*}}, %[[REST2]], %{{.*}} : f32
+// CHECK: %[[QUARTER:.*]] = arith.constant 2.500000e-01 : f32
+// CHECK: %[[SCALE:.*]] = arith.mulf %{{.*}}, %[[QUARTER]]
+// CHECK: %[[LESS:.*]] = arith.addf %[[SCALE]], %{{.*}}
+// CHECK: %[[REST:.*]] = math.fma %[[U]], %[[SCALE]], %[[LESS]]
+// CHECK-COUNT-8: math.fma %{{.*}}, %[[REST]], %{{.*}} : f32
 // CHECK: %[[K:.*]] = arith.sitofp %{{.*}} : i32 to f32
 // CHECK: %[[R:.*]] = math.fma %[[K]]
 // CHECK: %[[FINITE:.*]] = arith.cmpf olt, %[[U]], %{{.*}}

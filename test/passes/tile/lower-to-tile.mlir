@@ -102,21 +102,38 @@ replay.kernel @bulk shape <H = 1, HV = 1, K = 32, V = 16> null lt0 kred <lanes =
 
 // Gate, beta and norm in their stated forms.
 // CHECK-LABEL: gpu.func @scalars
-// CHECK: %[[X:.*]] = arith.addf %[[A:.*]], %[[DT:.*]] : tensor<1x1xf32>
+// Where exp(A_log) vanishes a and dt_bias are scaled down.
+// CHECK: %[[LOW:.*]] = arith.cmpf olt, %[[ALOG:.*]], %{{.*}} : tensor<1x1xf32>
+// CHECK: %[[DOWN:.*]] = arith.select %[[LOW]]
+// CHECK: %[[A:.*]] = arith.mulf %{{.*}}, %[[DOWN]]
+// CHECK: %[[DT:.*]] = arith.mulf %{{.*}}, %[[DOWN]]
+// CHECK: %[[X:.*]] = arith.addf %[[A]], %[[DT]] : tensor<1x1xf32>
+// What a + dt_bias loses comes back, unless it is infinite.
+// CHECK: %[[PART:.*]] = arith.subf %[[X]], %[[A]]
+// CHECK: %[[REST:.*]] = arith.subf %[[X]], %[[PART]]
+// CHECK: arith.subf %[[A]], %[[REST]]
+// CHECK: arith.subf %[[DT]], %[[PART]]
+// CHECK: %[[LOST:.*]] = arith.addf
+// CHECK: %[[SIZE:.*]] = math.absf %[[LOST]]
+// CHECK: %[[FINITE:.*]] = arith.cmpf olt, %[[SIZE]],
+// CHECK: %[[LO:.*]] = arith.select %[[FINITE]], %[[LOST]],
 // CHECK: %[[ABS:.*]] = math.absf %[[X]]
 // CHECK: %[[NEG:.*]] = arith.negf %[[ABS]]
 // CHECK: %[[SMALL:.*]] = math.exp %[[NEG]]
 // CHECK: %[[MAX:.*]] = arith.maximumf %[[X]],
 // CHECK: %[[LOG:.*]] = math.log1p %[[SMALL]]
-// CHECK: %[[SP:.*]] = arith.addf %[[MAX]], %[[LOG]]
-// What a + dt_bias loses comes back.
-// CHECK: %[[PART:.*]] = arith.subf %[[X]], %[[A]]
-// CHECK: %[[REST:.*]] = arith.subf %[[X]], %[[PART]]
-// CHECK: arith.subf %[[A]], %[[REST]]
-// CHECK: arith.subf %[[DT]], %[[PART]]
-// CHECK: math.fma %{{.*}}, %[[SMALL]], %[[SP]]
-// CHECK: %[[RATE:.*]] = arith.negf
-// CHECK: arith.mulf %{{.*}}, %[[RATE]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[MAX]], %[[LOG]]
+// CHECK: %[[SP:.*]] = math.fma %[[LO]], %[[SMALL]], %[[SUM]]
+// Where exp(A_log) is vast the exponents are added.
+// CHECK: %[[RAISED:.*]] = arith.select %[[LOW]], %{{.*}}, %[[ALOG]]
+// CHECK: %[[HIGH:.*]] = arith.cmpf ogt, %[[ALOG]],
+// CHECK: %[[BOTH:.*]] = arith.addf %[[ALOG]], %[[X]]
+// CHECK: %[[BOTHLO:.*]] = arith.addf %[[BOTH]], %[[LO]]
+// CHECK: %[[EXPONENT:.*]] = arith.select %[[HIGH]], %[[BOTHLO]], %[[RAISED]]
+// CHECK: %[[SHARE:.*]] = arith.select %[[HIGH]], %{{.*}}, %[[SP]]
+// CHECK: %[[RATE:.*]] = math.exp %[[EXPONENT]]
+// CHECK: %[[MINUS:.*]] = arith.negf %[[RATE]]
+// CHECK: arith.mulf %[[SHARE]], %[[MINUS]]
 // CHECK: %[[B:.*]] = arith.negf
 // CHECK: %[[E:.*]] = math.exp %[[B]]
 // CHECK: %[[DEN:.*]] = arith.addf %[[ONE:.*]], %[[E]]
@@ -139,22 +156,33 @@ replay.kernel @scalars shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lane
 // -----
 
 // A safe gate: exp(A_log) and its product with the sum are carried as pairs, 2^n is
-// put together from bits, and no exponential is of a positive number.
+// put together from bits, less what scaled the sum, and no exponential is of a positive number.
 // CHECK-LABEL: gpu.func @safe
+// CHECK: %[[LOW:.*]] = arith.cmpf olt, %[[ALOG:.*]], %{{.*}} : tensor<1x1xf32>
+// CHECK: %[[HIGH:.*]] = arith.cmpf ogt, %[[ALOG]], %{{.*}} : tensor<1x1xf32>
+// CHECK: %[[DOWN:.*]] = arith.select %[[LOW]]
+// CHECK: %[[UP:.*]] = arith.select %[[HIGH]]
 // CHECK: %[[X:.*]] = arith.addf %{{.*}}, %{{.*}} : tensor<1x32xf32>
-// CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : tensor<1x1xf32> to tensor<1x1xi32>
+// CHECK-DAG: %[[M32:.*]] = arith.constant dense<-32> : tensor<1x1xi32>
+// CHECK-DAG: %[[P32:.*]] = arith.constant dense<32> : tensor<1x1xi32>
+// CHECK: %[[MOVED:.*]] = arith.select %[[HIGH]], %[[M32]],
+// CHECK: %[[POWER:.*]] = arith.select %[[LOW]], %[[P32]], %[[MOVED]]
+// CHECK: %[[WORD:.*]] = arith.bitcast %{{.*}} : tensor<1x1xf32> to tensor<1x1xi32>
+// CHECK: %[[BITS:.*]] = arith.addi %[[WORD]], %[[POWER]]
 // CHECK: %[[EXP:.*]] = arith.shli %[[BITS]],
 // CHECK: %[[SCALE:.*]] = arith.bitcast %[[EXP]]
 // CHECK: arith.mulf %[[HI:.*]], %[[SCALE]]
 // CHECK: arith.mulf %[[LO:.*]], %[[SCALE]]
 // CHECK: %[[Z:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<1x32xf32>
+// CHECK: %[[FINITE:.*]] = arith.cmpf olt, %{{.*}}, %{{.*}} : tensor<1x32xf32>
+// CHECK: arith.select %[[FINITE]]
 // CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[Z]],
 // CHECK: %[[TOWARD:.*]] = arith.select %[[BELOW]]
 // CHECK: %[[ABS:.*]] = math.absf %[[Z]]
+// CHECK: arith.constant dense<-5.000000e+00>
 // CHECK: %[[NEG:.*]] = arith.negf %[[ABS]]
 // CHECK: %[[E0:.*]] = math.exp %[[NEG]]
 // CHECK: %[[E:.*]] = math.fma %[[E0]], %[[TOWARD]], %[[E0]]
-// CHECK: arith.constant dense<-5.000000e+00>
 // CHECK: %[[SHARE:.*]] = arith.select %[[BELOW]]
 // CHECK: arith.divf %[[SHARE]], %{{.*}} : tensor<1x32xf32>
 replay.kernel @safe shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
@@ -163,6 +191,27 @@ replay.kernel @safe shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes =
   %A = replay.load_param "A_log" : tensor<1x1xf32>
   %dt = replay.load_param "dt_bias" : tensor<1x32xf32>
   %g = replay.gate safe(%a, %A, %dt) {lower_bound = -5.0 : f64} : (tensor<1x32xbf16>, tensor<1x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+}
+
+// -----
+
+// A vast bound lifts a vanishing exponential to where it counts: it comes in two factors.
+// CHECK-LABEL: gpu.func @vast
+// CHECK: arith.constant dense<-5.000000e-01>
+// CHECK-NEXT: %[[HALF:.*]] = arith.mulf
+// CHECK-NEXT: %[[ROOT:.*]] = math.exp %[[HALF]]
+// CHECK-NEXT: %[[PART:.*]] = arith.mulf %[[ROOT]], %{{.*}} : tensor<1x1xf32>
+// CHECK-NEXT: %[[VAST:.*]] = arith.mulf %[[PART]], %[[ROOT]]
+// CHECK: %[[FAR:.*]] = arith.cmpf ogt,
+// CHECK: %[[WHOLE:.*]] = math.fma %[[VAST]], %{{.*}}, %[[VAST]]
+// CHECK: arith.select %[[FAR]], %[[WHOLE]],
+// CHECK: arith.divf
+replay.kernel @vast shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %a = replay.load_token "a" : tensor<1x1xbf16>
+  %A = replay.load_param "A_log" : tensor<1x1xf32>
+  %dt = replay.load_param "dt_bias" : tensor<1x1xf32>
+  %g = replay.gate safe(%a, %A, %dt) {lower_bound = -1.0e+38 : f64} : (tensor<1x1xbf16>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
 }
 
 // -----
