@@ -152,10 +152,15 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
                     : options.gates == Gates::Strong ? std::log(16.0 + 200 * uniform(c.rng))
                     : options.gates == Gates::Mild ? std::log(1e-4 + 1e-3 * uniform(c.rng))
                                                    : std::log(0.5 + 15.5 * uniform(c.rng));
+      if (options.gates == Gates::Extreme)
+        aLog = c.rng() % 8 ? 220 * uniform(c.rng) - 110 : (c.rng() % 2 ? 1 : -1) * std::exp(88 * uniform(c.rng));
       fromDouble(c.arrays["A_log"].at(0, hv), DType::F32, aLog);
     }
     for (int64_t i = 0; i < spec.HV * GK; ++i)
-      fromDouble(c.arrays["dt_bias"].at(0, i), DType::F32, -4.0 + 3.0 * normal(c.rng));
+      fromDouble(c.arrays["dt_bias"].at(0, i), DType::F32,
+                 options.gates == Gates::Extreme && c.rng() % 4 == 0
+                     ? (c.rng() % 2 ? 1 : -1) * std::exp(88 * uniform(c.rng))
+                     : -4.0 + 3.0 * normal(c.rng));
   });
   RSSM_RETURN_IF_ERROR(c.upload());
   return c;
@@ -200,24 +205,6 @@ void Case::select(int64_t layer) {
     array.layer = array.layers > 1 ? layer : 0;
 }
 
-void Case::fillToken(int64_t token) {
-  std::normal_distribution<double> normal(0, 1);
-  std::uniform_real_distribution<double> uniform(0, 1);
-  Array &qkv = arrays["mixed_qkv"], &a = arrays["a"], &b = arrays["b"];
-  // q and k of any magnitude: they are normalised. Bounds on d are relative
-  // to v, so v keeps the size of the state's reads.
-  double magnitude = std::exp(2.0 * normal(rng));
-  if (uniform(rng) < 0.1) // Where eps decides the norm, and where nothing is left.
-    magnitude = uniform(rng) < 0.2 ? 0 : std::sqrt(spec.eps / spec.K) * std::exp(normal(rng));
-  for (int64_t i = 0; i < qkv.inner; ++i)
-    fromDouble(qkv.at(token, i), spec.io,
-               (i < 2 * spec.H * spec.K ? magnitude : 1.0) * normal(rng));
-  for (int64_t i = 0; i < a.inner; ++i)
-    fromDouble(a.at(token, i), a.dtype, gateInput(token));
-  for (int64_t i = 0; i < b.inner; ++i)
-    fromDouble(b.at(token, i), b.dtype, betaInput());
-}
-
 Status Case::nextToken() {
   std::uniform_real_distribution<double> uniform(0, 1);
   for (int64_t row = 0; row < options.rows; ++row) {
@@ -229,40 +216,6 @@ Status Case::nextToken() {
   for (const char *name : {"mixed_qkv", "a", "b", "force_flush", "out"})
     RSSM_RETURN_IF_ERROR(arrays[name].upload());
   return Status::ok();
-}
-
-double Case::gateInput(int64_t token) {
-  std::normal_distribution<double> normal(0, 1);
-  std::uniform_real_distribution<double> uniform(0, 1);
-  if (options.gates == Gates::Alternating) {
-    bool forgets = token % 2 == 0;
-    if (spec.gate != Gate::Precomputed)
-      return forgets ? 60 : -8;
-    return forgets ? -1000 : token % 4 == 1 ? -0.01 : -0.001;
-  }
-  // A few far-out gates: the linear and the vanishing end of softplus and sigmoid.
-  bool isFar = uniform(rng) < 0.05;
-  if (spec.gate != Gate::Precomputed)
-    return isFar ? 30 * normal(rng) : 2 * normal(rng);
-  double rate = options.gates == Gates::Strong ? 40 : options.gates == Gates::Mild ? 1e-3 : 0.5;
-  if (isFar) // No decay, of either sign, and nothing left of the state.
-    return uniform(rng) < 0.3 ? 0.0 : uniform(rng) < 0.5 ? -0.0 : -1000.0;
-  return -rate * std::exp(normal(rng));
-}
-
-double Case::betaInput() {
-  std::normal_distribution<double> normal(0, 1);
-  std::uniform_real_distribution<double> uniform(0, 1);
-  if (spec.beta == Beta::Precomputed)
-    return uniform(rng) < 0.1 ? 1.0 : uniform(rng) < 0.1 ? 0.0 : uniform(rng);
-  for (;;) {
-    double b = reference::roundTo(spec.io, 3 * normal(rng)), unrounded = 1 / (1 + std::exp(-b));
-    // Where a few ulp of f32 decide the rounding there is no one right answer.
-    if (spec.beta != Beta::SigmoidIO || spec.io == DType::F32 ||
-        reference::roundTo(spec.io, unrounded * (1 - 0x1p-20)) ==
-            reference::roundTo(spec.io, unrounded * (1 + 0x1p-20)))
-      return b;
-  }
 }
 
 void Case::poisonRing(int64_t ringSlot) {

@@ -154,7 +154,8 @@ public:
   int32_t integer(const char *name, int64_t i) const;
   void setInteger(const char *name, int64_t i, int64_t value);
 
-  double gateInput(int64_t token);
+  double gateInput(int64_t token, int64_t element);
+  double extremeGateInput(int64_t element);
   double betaInput();
 
   KernelSpec spec;

@@ -26,7 +26,7 @@ struct CheckOptions {
 };
 
 struct CheckReport {
-  Metric out, delta, key, gate, beta, state, trajectory, deltaRms, stateRms;
+  Metric out, delta, key, gate, farGate, beta, state, trajectory, deltaRms, stateRms;
   int64_t steps = 0, violations = 0;
   std::vector<std::string> firstViolations;
   uint64_t digest = 0xcbf29ce484222325ull; ///< Of all outputs and the final states.
@@ -34,7 +34,7 @@ struct CheckReport {
   KernelResources resources;
   bool hasRegisters = false; ///< Not the host device.
   std::vector<const Metric *> metrics() const {
-    return {&out, &delta, &key, &gate, &beta, &state, &trajectory, &deltaRms, &stateRms};
+    return {&out, &delta, &key, &gate, &farGate, &beta, &state, &trajectory, &deltaRms, &stateRms};
   }
 };
 

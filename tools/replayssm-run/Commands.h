@@ -11,7 +11,7 @@
 namespace replayssm::run {
 
 /// Alternating: from token to token nothing is left of the state, or nearly all.
-enum class Gates { Mixed, Strong, Mild, Alternating };
+enum class Gates { Mixed, Strong, Mild, Alternating, Extreme };
 
 struct Options {
   std::string command;

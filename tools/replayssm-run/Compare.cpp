@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace replayssm;
 using namespace replayssm::run;
@@ -94,6 +95,7 @@ Recorder::Recorder(const KernelSpec &spec)
   report.delta.name = "d";
   report.key.name = "k";
   report.gate.name = "g";
+  report.farGate.name = "exp(g)";
   report.beta.name = "beta";
   report.state.name = "state";
   report.trajectory.name = "state trajectory";
@@ -175,13 +177,25 @@ void Recorder::compareOutput(const Array &out, int64_t token, int64_t hv,
   record(report.out, worst, 1.0, where);
 }
 
-void Recorder::compareGate(double got, double expected, const reference::Token &token, const std::string &where) {
+void Recorder::compareGate(double got, double expected, const reference::Token &token, int64_t channel,
+                           const std::string &where) {
+  // NaN goes first everywhere.
+  if (spec.gate == Gate::Precomputed)
+    return record(report.gate, got == expected ? 0 : std::fabs(got - expected) / ulp(DType::F32, expected), 0, where);
+  if (!(got <= 0))
+    return record(report.gate, INFINITY, 4, where);
+  double sum = token.a[channel] + token.dtBias[channel];
+  if (!(std::fabs(token.aLog) <= 80 && std::fabs(sum) <= std::numeric_limits<float>::max()))
+    return record(report.farGate, std::fabs(std::exp(got) - std::exp(expected)), 1e-6, where);
+  // What f32 cannot hold is infinite.
+  if (expected < -std::numeric_limits<float>::max())
+    expected = -INFINITY;
+  if (got == expected)
+    return record(report.gate, 0, 4, where);
   // A softplus or sigmoid below 2^-126 may flush to zero before it is scaled.
-  double scale = spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog);
-  double smallest = spec.gate == Gate::Precomputed ? 0 : scale * 0x1p-125;
+  double smallest = (spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog)) * 0x1p-125;
   double slack = std::fabs(expected) < smallest ? smallest : 0;
-  record(report.gate, std::max(std::fabs(got - expected) - slack, /*NaN goes first*/ 0.0) / ulp(DType::F32, expected),
-         spec.gate == Gate::Precomputed ? 0.0 : 4.0, where);
+  record(report.gate, std::max(std::fabs(got - expected) - slack, 0.0) / ulp(DType::F32, expected), 4, where);
 }
 
 double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int64_t position,
@@ -193,7 +207,7 @@ double Recorder::compareRecord(const Case &c, int64_t ringSlot, int64_t hv, int6
   };
   gates.resize(GK);
   for (int64_t i = 0; i < GK; ++i)
-    compareGate(gates[i] = stored("g_ring", hv, GK, i), expected.g[i], token, where);
+    compareGate(gates[i] = stored("g_ring", hv, GK, i), expected.g[i], token, i, where);
   if (!spec.storesDelta())
     return 0;
   std::vector<double> diff(V), keyDiff(K);

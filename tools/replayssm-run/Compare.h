@@ -93,7 +93,9 @@ public:
   double growth; ///< sqrt(max(1, L / 16)): of the ring form's bounds.
 
 private:
-  void compareGate(double got, double expected, const reference::Token &token, const std::string &where);
+  /// The stored gate of one channel: docs/spec.md, "Gates and beta".
+  void compareGate(double got, double expected, const reference::Token &token, int64_t channel,
+                   const std::string &where);
   void failLocked(const std::string &message);
   KernelSpec spec;
   std::string layer; ///< "layer 1, ".

@@ -61,15 +61,15 @@ void run::fromDouble(uint8_t *data, DType dtype, double value) {
     std::memcpy(data, &narrow, 4);
     return;
   }
+  uint16_t bits;
   if (std::isinf(value)) {
-    uint16_t bits = uint16_t((dtype == DType::BF16 ? 0x7f80 : 0x7c00) | (value < 0 ? 0x8000 : 0));
+    bits = (value < 0 ? 0x8000 : 0) | (dtype == DType::BF16 ? 0x7f80 : 0x7c00);
     std::memcpy(data, &bits, 2);
     return;
   }
   // What is finite is in range; round to nearest even through the format's ulp.
   double step = ulp(dtype, value);
   double rounded = std::nearbyint(value / step) * step;
-  uint16_t bits;
   if (dtype == DType::BF16) {
     float narrow = static_cast<float>(rounded);
     uint32_t wide;

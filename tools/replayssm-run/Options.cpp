@@ -36,7 +36,7 @@ options
   --svg=<file>             drift: a plot
   --dry-run                bench: launch every kernel once, on any device; bytes instead of times
   --layers=<n>  --window=<n>  memory: layers (36), tokens of a window (4); --rows = requests (128)
-  --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild|alternating
+  --seed=<n>  --flush-rate=<0..1>  --null-rate=<0..1>  --gates=mixed|strong|mild|alternating|extreme
   --tiling=<field=value,...>  check, bitwise, bench: overrides of the schedule
   --cache=<folder>         kernels compiled for a GPU are kept there, and taken from there
   --compile-only --target=<chip>  check: compiles into --cache all that the same check loads on
@@ -223,8 +223,10 @@ Result<Options> run::parseOptions(int argc, char **argv) {
         options.gates = Gates::Mild;
       else if (value == "alternating")
         options.gates = Gates::Alternating;
+      else if (value == "extreme")
+        options.gates = Gates::Extreme;
       else
-        return bad(arg, "mixed, strong, mild or alternating");
+        return bad(arg, "mixed, strong, mild, alternating or extreme");
     } else if (key == "tiling")
       options.tiling = value;
     else if (key == "cache") {
