@@ -42,7 +42,7 @@ double Case::extremeGateInput(int64_t element) {
   case 1:
     return sign * largest;
   case 2:
-    return -bias + normal(rng);
+    return std::clamp(-bias + normal(rng), -largest, largest);
   case 3: // A decay of some size.
     return std::clamp(spec.gate == Gate::Safe ? 4 * normal(rng) * std::exp(-aLog) - bias : 2 * normal(rng) - aLog - bias,
                       -largest, largest);
