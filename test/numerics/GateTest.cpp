@@ -1,4 +1,4 @@
-//===- GateTest.cpp - Gates of compiled kernels ---------------------------===//
+//===- GateTest.cpp - Gates, beta and norms of compiled kernels -----------===//
 //
 // Numbers that a kernel has stored against their exact values: on the host
 // device, also with moved approximations, and on a GPU where there is one.
@@ -205,6 +205,147 @@ TEST(GateContract, Reference) {
                 << "A_log " << aLog << ", a " << near << ", dt_bias " << bias << ", lower_bound " << bound << ": expected "
                 << want << " but got " << got;
           }
+}
+
+//===----------------------------------------------------------------------===//
+// Beta and norms
+//===----------------------------------------------------------------------===//
+
+float bf16(uint16_t bits) {
+  uint32_t wide = uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, 4);
+  return value;
+}
+float f16(uint16_t bits) {
+  int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  float size = exponent == 0 ? std::ldexp(float(mantissa), -24) : std::ldexp(float(1024 + mantissa), exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
+/// beta of every finite b of a 16-bit type, from the raw ring of a window of 16 tokens.
+struct SigmoidIo {
+  int64_t wrong = 0, worse = 0; ///< Not the nearest; not even a neighbour of it that is all but as near.
+
+  void run(Device &device, const char *io) {
+    bool isHalf = io == std::string("f16");
+    std::vector<uint16_t> bits;
+    for (int i = 0; i < 65536; ++i)
+      if ((i & (isHalf ? 0x7c00 : 0x7f80)) != (isHalf ? 0x7c00 : 0x7f80))
+        bits.push_back(uint16_t(i));
+    int64_t T = 16, HV = 16, B = int64_t(bits.size()) / (T * HV), K = 8, V = 8, L = 16;
+    ASSERT_EQ(bits.size(), size_t(B * T * HV));
+    auto kernel = compile(device, std::string("rule=gdn,phase=verify,H=1,HV=16,K=8,V=8,L=16,T_max=16,flush_at=every_commit,"
+                                              "fold=replay,gate=softplus,beta=sigmoid_io,qk_norm=l2_rsqrt,null=lt0,io=") + io);
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    inputs::Buffers buffers(device);
+    buffers.set("A_log", std::vector<float>(HV));
+    buffers.set("dt_bias", std::vector<float>(HV));
+    buffers.set("a", std::vector<uint16_t>(bits.size()), HV);
+    buffers.set("b", bits, HV);
+    buffers.set("mixed_qkv", std::vector<uint16_t>(B * T * (2 * K + HV * V)), 2 * K + HV * V);
+    buffers.set("out", std::vector<uint16_t>(B * T * HV * V), HV * V);
+    buffers.set("state", std::vector<float>(B * HV * V * K), HV * V * K);
+    buffers.set("state_idx", upTo(B));
+    buffers.set("ring_idx", upTo(B));
+    buffers.set("query_start_loc", upTo(B + 1, T));
+    buffers.set("raw_v_ring", std::vector<uint16_t>(B * HV * L * V), HV * L * V);
+    buffers.set("raw_k_ring", std::vector<uint16_t>(B * L * K), L * K);
+    buffers.set("g_ring", std::vector<float>(B * HV * L), HV * L);
+    buffers.set("beta_ring", std::vector<float>(B * HV * L, nan_), HV * L);
+    buffers.launch(*kernel, uint32_t(B));
+    std::vector<float> beta = buffers.get<float>("beta_ring");
+    for (int64_t row = 0; row < B; ++row)
+      for (int64_t t = 0; t < T; ++t)
+        for (int64_t head = 0; head < HV; ++head) {
+          uint16_t b = bits[(row * T + t) * HV + head];
+          double exact = 1 / (1 + std::exp(-double(isHalf ? f16(b) : bf16(b))));
+          double got = beta[(row * HV + head) * L + t];
+          int least = isHalf ? -14 : -126, mantissa = isHalf ? 10 : 7;
+          double ulp = std::ldexp(1.0, std::max(std::ilogb(exact), least) - mantissa);
+          double nearest = std::nearbyint(exact / ulp) * ulp;
+          // f32 arithmetic gives the sigmoid within 4 of its ulp, and 0 below 2^-126.
+          double slack = exact < 0x1p-125 ? 0x1p-125 : 4 * std::ldexp(exact, -23);
+          wrong += got != nearest && exact >= 0x1p-125;
+          worse += !(std::fabs(got - exact) <= ulp / 2 + slack);
+        }
+  }
+};
+
+TEST_P(OnDevice, SigmoidIoOfEveryHalf) {
+  if (GetParam() == Where::Perturbed)
+    GTEST_SKIP() << "MathTest counts them with moved approximations";
+  SigmoidIo counts;
+  counts.run(*device, "f16");
+  EXPECT_EQ(counts.worse, 0);
+  EXPECT_EQ(counts.wrong, 7) << "docs/spec.md says how many";
+}
+
+TEST_P(OnDevice, SigmoidIoOfEveryBf16) {
+  if (GetParam() == Where::Perturbed)
+    GTEST_SKIP() << "MathTest counts them with moved approximations";
+  SigmoidIo counts;
+  counts.run(*device, "bf16");
+  EXPECT_EQ(counts.worse, 0);
+  EXPECT_EQ(counts.wrong, 0) << "docs/spec.md says how many";
+}
+
+/// Keys (1, y, 0, ...) and, of a zero state, values 1: the records hold 1 / sqrt(1 + y^2) and beta.
+struct Approximations {
+  double rsqrtUlps = 0, reciprocalUlps = 0;
+
+  void run(Device &device, Kernel &kernel) {
+    int64_t H = 16, B = 64, K = 8, V = 8, L = 4;
+    std::vector<float> qkv(B * H * (2 * K + V), 0.0f), b(B * H);
+    for (int64_t i = 0; i < B * H; ++i) {
+      // 1 + y^2 has 23 bits at most, and eps is lost beside it: the sum is exact.
+      float *row = &qkv[i / H * H * (2 * K + V)], *key = row + (H + i % H) * K;
+      key[0] = 1;
+      key[1] = std::ldexp(float(2 * i + 1), -11);
+      // 1 + exp(-b) is 2 or 1.
+      b[i] = i % 2 ? 0 : 17.5f + 0.01f * i;
+      std::fill_n(row + (2 * K + 0) * H + i % H * V, V, 1.0f);
+    }
+    inputs::Buffers buffers(device);
+    buffers.set("A_log", std::vector<float>(H));
+    buffers.set("dt_bias", std::vector<float>(H));
+    buffers.set("a", std::vector<float>(B * H), H);
+    buffers.set("b", b, H);
+    buffers.set("mixed_qkv", qkv, H * (2 * K + V));
+    buffers.set("out", std::vector<float>(B * H * V), H * V);
+    buffers.set("state", std::vector<float>(B * H * V * K), H * V * K);
+    buffers.set("state_idx", upTo(B));
+    buffers.set("ring_idx", upTo(B));
+    buffers.set("wp", std::vector<int32_t>(B));
+    buffers.set("force_flush", std::vector<int8_t>(B));
+    buffers.set("d_ring", std::vector<float>(B * H * L * V, nan_), H * L * V);
+    buffers.set("k_ring", std::vector<float>(B * H * L * K, nan_), H * L * K);
+    buffers.set("g_ring", std::vector<float>(B * H * L), H * L);
+    buffers.launch(kernel, uint32_t(B));
+    std::vector<float> k = buffers.get<float>("k_ring"), d = buffers.get<float>("d_ring");
+    for (int64_t i = 0; i < B * H; ++i) {
+      double y = std::ldexp(double(2 * i + 1), -11), exact = 1 / std::sqrt(1 + y * y);
+      raise(rsqrtUlps, std::fabs(k[i * L * K] - exact) / std::ldexp(1.0, std::ilogb(exact) - 23));
+      raise(reciprocalUlps, std::fabs(d[i * L * V] - (i % 2 ? 0.5 : 1.0)) / 0x1p-24);
+    }
+  }
+  static void raise(double &worst, double error) { worst = std::isnan(error) ? INFINITY : std::max(worst, error); }
+};
+
+// Without its Newton step an approximation of 2 ulp stays one.
+TEST_P(OnDevice, RsqrtAndReciprocal) {
+  auto kernel = compile(*device, "rule=gdn,phase=replay,H=16,HV=16,K=8,V=8,L=4,gate=softplus,beta=sigmoid_f32,"
+                                 "qk_norm=l2_rsqrt,eps=1e-30,null=lt0,io=f32");
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  uint64_t seeds = GetParam() == Where::Perturbed ? 8 : 1;
+  Approximations worst;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    if (device->isHost())
+      device->hostOptions().perturbSeed = seeds > 1 ? seed + 1 : 0;
+    worst.run(*device, *kernel);
+  }
+  EXPECT_LE(worst.rsqrtUlps, 1.0);
+  EXPECT_EQ(worst.reciprocalUlps, 0.0);
 }
 
 } // namespace

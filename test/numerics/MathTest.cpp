@@ -314,6 +314,36 @@ TEST(Math, Sigmoid) {
   }
 }
 
+/// `value` rounded to `bits` mantissa bits, ties to even; below 2^least there are fewer.
+double rounded(double value, int bits, int least) {
+  double ulp = std::ldexp(1.0, std::max(std::ilogb(value), least) - bits);
+  return std::nearbyint(value / ulp) * ulp;
+}
+
+// sigmoid_io: f32 cannot tell on which side of a tie 7 of all f16 values lie. docs/spec.md says so.
+TEST(Math, SigmoidIo) {
+  for (int ulps : {-2, -1, 0, 1, 2}) {
+    Hardware hw{ulps};
+    auto countWrong = [&](int mantissa, int exponents, int least) {
+      int wrong = 0, checked = 0;
+      for (int i = 0; i < 65536; ++i) {
+        int exponent = i >> mantissa & (exponents - 1), fraction = i & ((1 << mantissa) - 1);
+        if (exponent == exponents - 1)
+          continue;
+        ++checked;
+        double size = std::ldexp(fraction + (exponent ? 1 << mantissa : 0), std::max(exponent, 1) - 1 + least - mantissa);
+        double b = i >> 15 ? -size : size, exact = 1 / (1 + std::exp(-b));
+        float sigmoid = reciprocalSequence(hw, 1.0f + expSequence(-static_cast<float>(b)));
+        wrong += exact >= 0x1p-125 && rounded(sigmoid, mantissa, least) != rounded(exact, mantissa, least);
+      }
+      EXPECT_EQ(checked, exponents == 32 ? 63488 : 65280);
+      return wrong;
+    };
+    EXPECT_EQ(countWrong(10, 32, -14), 7) << ulps;
+    EXPECT_EQ(countWrong(7, 256, -126), 0) << ulps;
+  }
+}
+
 // g = -exp(A) softplus(a + bias): the contract is 4 ulp.
 TEST(Math, SoftplusGate) {
   Faults faults;
