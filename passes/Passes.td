@@ -95,6 +95,19 @@ def InsertBarriers : Pass<"replay-insert-barriers", "::mlir::gpu::GPUModuleOp"> 
   let summary = "A block barrier before each access to shared bytes that other threads touched since the last one";
   let dependentDialects = ["::replayssm::tile::TileDialect"];
 }
+def UnrollLoops : Pass<"replay-unroll-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Loops with `tile.unroll` are unrolled so many times";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+def SinkStores : Pass<"replay-sink-stores", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Stores to shared memory move down to the barrier, or the access of their buffer, that they must precede";
+  let description = [{
+    Before: `load, dot, store, load, dot, store, barrier`; after:
+    `load, dot, load, dot, store, store, barrier`. Every result keeps its bits.
+  }];
+  let options = [Option<"registers", "registers", "int64_t", "8",
+      "as many 32-bit registers of a thread may wait for their store">];
+}
 def VerifyTile : Pass<"replay-verify-tile", "::mlir::gpu::GPUModuleOp"> {
   let summary = "What must hold before lowering: layouts everywhere, uniform control, planned memory";
 }

@@ -50,6 +50,8 @@ void buildTile(OpPassManager &pm, const StageOptions &options) {
   gpu.addPass(createLowerConverts());
   gpu.addPass(createPlanShared());
   gpu.addPass(createInsertBarriers());
+  gpu.addPass(createUnrollLoops());
+  gpu.addPass(createSinkStores());
   gpu.addPass(createVerifyTile());
 }
 

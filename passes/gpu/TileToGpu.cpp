@@ -2,7 +2,6 @@
 #include "passes/gpu/TileToGpu.h"
 #include "passes/Preconditions.h"
 
-#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace replayssm {
@@ -14,31 +13,6 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::gpulower;
 
-/// Unrolls the loops that carry `tile.unroll`, innermost first.
-static LogicalResult unrollLoops(gpu::GPUFuncOp func) {
-  SmallVector<scf::ForOp> loops;
-  func.walk([&](scf::ForOp loop) {
-    if (loop->hasAttr("tile.unroll"))
-      loops.push_back(loop);
-  });
-  for (scf::ForOp loop : loops) {
-    auto factor = loop->getAttrOfType<IntegerAttr>("tile.unroll");
-    if (!factor || factor.getInt() < 1)
-      return loop.emitOpError("expected tile.unroll to be a positive integer");
-    loop->removeAttr("tile.unroll");
-    auto trips = loop.getStaticTripCount();
-    if (!trips)
-      return loop.emitOpError("expected constant bounds where tile.unroll is set");
-    uint64_t n = std::min<uint64_t>(factor.getInt(), trips->getZExtValue());
-    // Constant bounds are all that unrolling asks for.
-    if (n > 1 && n == trips->getZExtValue())
-      (void)loopUnrollFull(loop);
-    else if (n > 1)
-      (void)loopUnrollByFactor(loop, n);
-  }
-  return success();
-}
-
 /// Every tile must be laid out, and shared memory and tokens reach their users directly.
 static LogicalResult checkTiles(gpu::GPUFuncOp func) {
   auto check = [](Value value, Operation *at) -> LogicalResult {
@@ -48,6 +22,10 @@ static LogicalResult checkTiles(gpu::GPUFuncOp func) {
     return success();
   };
   WalkResult walk = func.walk([&](Operation *op) {
+    if (op->hasAttr("tile.unroll")) {
+      op->emitOpError("expected no tile.unroll (run replay-unroll-loops first)");
+      return WalkResult::interrupt();
+    }
     for (Value result : op->getResults())
       if (failed(check(result, op)))
         return WalkResult::interrupt();
@@ -78,7 +56,7 @@ static LogicalResult lowerOp(Lowering &l, Operation *op) {
 }
 
 static LogicalResult lowerFunction(gpu::GPUFuncOp func, SymbolTable &symbols) {
-  if (failed(unrollLoops(func)) || failed(checkTiles(func)))
+  if (failed(checkTiles(func)))
     return failure();
   Lowering l(func, symbols);
   if (failed(initMbarriers(l)))

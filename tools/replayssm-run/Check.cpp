@@ -78,6 +78,7 @@ Result<CheckReport> Checker::run() {
   if (spec.state == DType::F32 && spec.phase == Phase::Replay && spec.L > 1)
     rec.summarise(stateRms, report.stateRms, 6e-7);
   report.steps = steps;
+  report.buffers = c->history;
   rec.takeResources(device, kernel);
   rec.digest(c->arrays["state"]);
   return std::move(report);

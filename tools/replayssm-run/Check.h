@@ -30,6 +30,7 @@ struct CheckReport {
   int64_t steps = 0, violations = 0;
   std::vector<std::string> firstViolations;
   uint64_t digest = 0xcbf29ce484222325ull; ///< Of all outputs and the final states.
+  uint64_t buffers = 0; ///< Of every byte of every buffer behind each launch.
   double launchSeconds = 0;
   KernelResources resources;
   bool hasRegisters = false; ///< Not the host device.

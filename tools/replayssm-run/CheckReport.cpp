@@ -45,9 +45,11 @@ std::string run::toText(const CheckReport &report) {
 std::string run::toJson(const CheckReport &report) {
   std::string json = "{\"steps\": " + std::to_string(report.steps) +
                      ", \"violations\": " + std::to_string(report.violations);
-  char digest[32];
-  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(report.digest));
-  json += ", \"digest\": \"" + std::string(digest) + "\"";
+  for (auto [name, value] : {std::pair{"digest", report.digest}, {"buffers", report.buffers}}) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+    json += std::string(", \"") + name + "\": \"" + text + "\"";
+  }
   auto ofKernel = [&](int value) { return report.hasRegisters ? std::to_string(value) : "null"; };
   json += ", \"registers\": " + ofKernel(report.resources.registers) +
           ", \"local_bytes\": " + ofKernel(report.resources.localBytes) +

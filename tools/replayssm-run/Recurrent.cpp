@@ -103,6 +103,7 @@ Result<CheckReport> RecurrentChecker::run() {
   if (spec.state == DType::F32)
     rec.summarise(stateRms, rec.report.stateRms, 6e-7);
   rec.report.steps = steps;
+  rec.report.buffers = c.history;
   rec.takeResources(device, kernel);
   rec.digest(c.arrays["state"]);
   return std::move(rec.report);

@@ -1,0 +1,25 @@
+// RUN: replayssm-opt --replay-unroll-loops -split-input-file -verify-diagnostics %s
+
+gpu.module @unroll_factor {
+  gpu.func @f() kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{'scf.for' op expected tile.unroll to be a positive integer}}
+    scf.for %i = %c0 to %c1 step %c1 {
+    } {tile.unroll = 0 : i64}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @unroll_bounds {
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{'scf.for' op expected constant bounds where tile.unroll is set}}
+    scf.for %i = %c0 to %n step %c1 {
+    } {tile.unroll = 2 : i64}
+    gpu.return
+  }
+}
