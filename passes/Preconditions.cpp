@@ -27,8 +27,12 @@ static LogicalResult expectExpanded(replay::KernelOp kernel) {
 }
 
 static LogicalResult expectScheduled(replay::KernelOp kernel) {
-  if (!kernel.getTilingAttr())
+  replay::TilingAttr tiling = kernel.getTilingAttr();
+  if (!tiling)
     return kernel.emitOpError("expected a 'tiling': run replay-schedule first");
+  if (int64_t V = kernel.getShapeAttr().getV(); V % tiling.getBv() != 0)
+    return kernel.emitOpError() << "expected bv to divide V = " << V << " but got " << tiling.getBv()
+                                << ": run replay-schedule first";
   return success();
 }
 

@@ -33,9 +33,7 @@ LogicalResult Lowering::run() {
     loadRow();
   if (llvm::any_of(body.getOps<replay::CursorOp>(),
                    [](replay::CursorOp op) { return !op.getFlush().use_empty(); }))
-    forced = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                   scalarLoad("force_flush", b.getI8Type(), row),
-                                   arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+    forced = loadForced();
   // These need no slot.
   if (failed(lowerWhere(body, [](Operation &op) {
         return isa<replay::LoadTokenOp, replay::LoadParamOp, replay::LoadRowOp, replay::LoadParentsOp>(op);
@@ -151,12 +149,36 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       });
 }
 
+/// Whether the lowering knows what this value stands for: states, records and parents
+/// have no form of their own in a tile program.
+static bool isKnown(Value value, Operation *def) {
+  Type type = value.getType();
+  if (isa<replay::StateType>(type))
+    return isa<replay::LoadStateOp, replay::ReplayOp, replay::DecayOp, replay::Rank1Op, scf::IfOp, scf::ForOp>(def);
+  if (isa<replay::RecordsType>(type))
+    return isa<replay::LoadRingOp>(def);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return !tensor || !tensor.getElementType().isInteger(32) || isa<replay::LoadParentsOp>(def);
+}
+
+static LogicalResult verifyOrigins(replay::KernelOp kernel) {
+  WalkResult walk = kernel.getBody().walk([](Operation *op) {
+    for (Value result : op->getResults())
+      if (!isKnown(result, op)) {
+        op->emitOpError() << "expected states, records and parents of replay ops but got " << result.getType();
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 namespace {
 struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
   using LowerToTileBase::LowerToTileBase;
 
   LogicalResult lowerKernel(replay::KernelOp kernel, OpBuilder &b) {
-    if (failed(expectPrepared(kernel, Prepared::Scheduled)))
+    if (failed(expectPrepared(kernel, Prepared::Scheduled)) || failed(verifyOrigins(kernel)))
       return failure();
     FailureOr<Signature> signature = Signature::of(kernel);
     if (failed(signature))

@@ -125,6 +125,7 @@ private:
              Value owner = {}, int64_t colStride = 1);
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
   Value loadRow();
+  Value loadForced();
   mlir::LogicalResult lowerRow(replay::RowOp op);
   mlir::LogicalResult lowerCursor(replay::CursorOp op);
   mlir::LogicalResult lowerLoadSlot(replay::LoadSlotOp op);

@@ -139,6 +139,12 @@ Value Lowering::loadRow() {
   return raw;
 }
 
+/// Whether the row's ring is to be folded whatever it holds.
+Value Lowering::loadForced() {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalarLoad("force_flush", b.getI8Type(), row),
+                               arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+}
+
 LogicalResult Lowering::lowerRow(replay::RowOp op) {
   auto wide = [&](Value slot) { return Value(arith::ExtSIOp::create(b, b.getI64Type(), slot)); };
   // Slots stay i64; the source's index values are addresses only.
@@ -156,7 +162,7 @@ LogicalResult Lowering::lowerCursor(replay::CursorOp op) {
     return success();
   Value last = arith::ConstantOp::create(b, b.getI32IntegerAttr(op.getLength() - 1));
   Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, last);
-  values[op.getFlush()] = arith::OrIOp::create(b, full, forced);
+  values[op.getFlush()] = arith::OrIOp::create(b, full, forced ? forced : loadForced());
   return success();
 }
 

@@ -12,8 +12,9 @@ using namespace mlir;
 
 static LogicalResult unroll(scf::ForOp loop) {
   auto factor = loop->getAttrOfType<IntegerAttr>("tile.unroll");
-  if (!factor || factor.getInt() < 1)
-    return loop.emitOpError("expected tile.unroll to be a positive integer");
+  // As many as #replay.tiling allows: each is a copy of the body.
+  if (!factor || factor.getValue().slt(1) || factor.getValue().sgt(16))
+    return loop.emitOpError("expected tile.unroll to be an integer in 1..16");
   loop->removeAttr("tile.unroll");
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips)

@@ -134,7 +134,7 @@ replay.kernel @states shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring 
   %S = replay.load_state %slot : <32, 32, f32>
   %g = replay.load_param "A_log" : tensor<1x1xf32>
   %Sd = replay.decay %S, %g : <32, 32, f32>, tensor<1x1xf32>
-  // expected-error @below {{expected operands that are tiles or numbers}}
+  // expected-error @below {{'arith.select' op expected states, records and parents of replay ops but got '!replay.state<32, 32, f32>'}}
   %S1 = arith.select %flush, %S, %Sd : !replay.state<32, 32, f32>
   replay.store_state %S1, %slot : <32, 32, f32>
 }
@@ -206,4 +206,42 @@ replay.kernel @layers_row shape <H = 1, HV = 2, K = 32, V = 32> null lt0 layers 
   %n = replay.load_row "accept_len"
   // expected-error @below {{expected every layer to have its own of what a kernel of many layers writes, but 'fold_len' is shared}}
   replay.store_row "fold_len", %n
+}
+
+// -----
+
+// expected-error @below {{expected bv to divide V = 8 but got 3: run replay-schedule first}}
+replay.kernel @tiling_of_another shape <H = 1, HV = 1, K = 8, V = 8> null lt0 kred <lanes = 8, vec = 1>
+    tiling <bv = 3, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %v = replay.load_token "v" : tensor<1x8xf32>
+  replay.store_out %v as f32 : tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @parents_as_numbers shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 1 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<1x1xi32>
+  // expected-error @below {{expected operands that are tiles or numbers}}
+  %n = arith.sitofp %p : tensor<1x1xi32> to tensor<1x1xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<1x8xf32>
+  %m = tile.broadcast %n : tensor<1x1xf32> -> tensor<1x8xf32>
+  %o = arith.mulf %v, %m : tensor<1x8xf32>
+  replay.store_out %o as f32 window(%first, %length) : tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @constant_parents shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 2 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %first, %length = replay.window
+  // expected-error @below {{'arith.constant' op expected states, records and parents of replay ops but got 'tensor<2x1xi32>'}}
+  %p = arith.constant dense<0> : tensor<2x1xi32>
+  %q = replay.load_token "q" window(%first, %length) : tensor<2x8xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
+  %s = replay.scores %q, %q gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %o = replay.apply_scores %s, %q : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  replay.store_out %o as f32 window(%first, %length) : tensor<2x8xf32>
 }

@@ -282,3 +282,26 @@ replay.kernel @advance shape <H = 2, HV = 4, K = 32, V = 32> null lt0 ring <4, [
   %next = arith.select %flush, %c0, %wp : index
   replay.set_cursor "wp" %ring, %next
 }
+
+// -----
+
+// A cursor in a branch asks for force_flush there.
+// CHECK-LABEL: gpu.func @cursor_in_branch
+// CHECK: scf.if
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK: %[[FULL:.*]] = arith.cmpi sge
+// CHECK: %[[FLAG:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i8
+// CHECK: %[[FORCED:.*]] = arith.cmpi ne, %[[FLAG]]
+// CHECK: arith.ori %[[FULL]], %[[FORCED]]
+#ring_of_branch = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @cursor_in_branch shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring_of_branch kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %S = replay.load_state %slot : <8, 8, f32>
+  scf.if %live {
+    %wp, %flush = replay.cursor %ring wrap(4)
+    scf.if %flush {
+      replay.store_state %S, %slot : <8, 8, f32>
+    }
+  }
+}

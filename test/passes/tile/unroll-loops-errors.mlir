@@ -4,7 +4,7 @@ gpu.module @unroll_factor {
   gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-error @+1 {{'scf.for' op expected tile.unroll to be a positive integer}}
+    // expected-error @+1 {{'scf.for' op expected tile.unroll to be an integer in 1..16}}
     scf.for %i = %c0 to %c1 step %c1 {
     } {tile.unroll = 0 : i64}
     gpu.return
