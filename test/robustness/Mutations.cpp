@@ -285,7 +285,7 @@ struct Sizes {
 };
 
 /// The keys that a phase takes, with values that agree.
-std::string agreeing(Random &random, const Sizes &sizes, bool mayHaveLayers) {
+std::string agreeing(Random &random, const Sizes &sizes, const std::vector<const char *> &phases) {
   std::string text;
   auto add = [&](const char *key, const std::string &value) {
     text += (text.empty() ? "" : ",") + std::string(key) + "=" + value;
@@ -294,7 +294,7 @@ std::string agreeing(Random &random, const Sizes &sizes, bool mayHaveLayers) {
     if (random.chance(40))
       add(key, random.pick(std::vector<const char *>(values)));
   };
-  std::string phase = random.pick(keys[1].values);
+  std::string phase = random.pick(phases);
   add("rule", random.pick(keys[0].values));
   add("phase", phase);
   int H = std::stoi(random.pick(sizes.H));
@@ -347,7 +347,7 @@ std::string agreeing(Random &random, const Sizes &sizes, bool mayHaveLayers) {
                 (phase == "verify" && flushAt == "verify");
   if (stores && random.chance(30))
     add("dst", "yes");
-  if (mayHaveLayers && (phase == "fold" || phase == "compact" || phase == "input_replay") && random.chance(40))
+  if ((phase == "fold" || phase == "compact" || phase == "input_replay") && random.chance(40))
     add("layers", random.chance(50) ? "stride" : "table");
   return text;
 }
@@ -358,7 +358,7 @@ std::string robustness::randomSpec(Random &random) {
   if (random.chance(40))
     return unconstrained(random);
   static const Sizes any = {{"1", "2", "3", "4", "16"}, {"1", "2", "3", "4"}, keys[4].values, keys[5].values};
-  std::string text = agreeing(random, any, /*mayHaveLayers=*/true);
+  std::string text = agreeing(random, any, keys[1].values);
   if (random.chance(20)) // One fault.
     text += "," + std::string(random.pick(keys).name) + "=" + random.pick(junk);
   return text;
@@ -366,5 +366,7 @@ std::string robustness::randomSpec(Random &random) {
 
 std::string robustness::smallSpec(Random &random) {
   static const Sizes small = {{"1"}, {"1", "2"}, {"8", "16", "24"}, {"8", "16"}};
-  return agreeing(random, small, /*mayHaveLayers=*/false);
+  // Cursors and resets are checked with the kernels that they serve.
+  static const std::vector<const char *> phases = {"packed", "replay", "verify", "fold", "compact", "input_replay", "snapshots"};
+  return agreeing(random, small, phases);
 }
