@@ -194,6 +194,13 @@ LogicalResult LoadSlotOp::verify() {
   return success(succeeded(expectRingKernel(*this)));
 }
 
+int64_t LoadSlotOp::getMost() {
+  int64_t length = (*this)->getParentOfType<KernelOp>().getRingAttr().getLength();
+  return llvm::StringSwitch<int64_t>(getName()).Case("wp", length).Case("base", length - 1).Case("is_flush", 1);
+}
+
+LogicalResult ExpectOp::verify() { return success(succeeded(expectKernel(*this))); }
+
 LogicalResult StoreRowOp::verify() {
   if (failed(expectOneOf(*this, getName(), {"fold_len", "track_pos"})))
     return failure();

@@ -153,7 +153,8 @@ def Replay_RowOp : Replay_Op<"row", [Pure]> {
   let hasVerifier = 1;
 }
 def Replay_CursorOp : Replay_Op<"cursor", [Pure]> {
-  let summary = "wp = records held; flush = wp >= length - 1, or force_flush[row]";
+  let summary = "wp = records held, 0 .. length - 1; flush = wp >= length - 1, or force_flush[row]";
+  let description = [{ As load_slot: what lies outside is brought inside, and reported by the host device. }];
   let arguments = (ins Index:$ring, I64Attr:$length);
   let results = (outs Index:$wp, I1:$flush);
   let assemblyFormat = "$ring `wrap` `(` $length `)` attr-dict";
@@ -163,17 +164,25 @@ def Replay_WindowOp : Replay_Op<"window", [Pure]> {
   let summary = "This row's tokens: the first of them, and how many, at most the kernel's window";
   let description = [{
     first = query_start_loc[row], length = query_start_loc[row + 1] - first,
-    clamped to 0 .. window.
+    clamped to 0 .. window. The host device reports a row of another length.
   }];
   let results = (outs Index:$first, Index:$length);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 def Replay_LoadSlotOp : Replay_Op<"load_slot", [Pure]> {
-  let summary = "wp, base or is_flush of a ring slot, as it stands";
+  let summary = "wp (0 .. L), base (0 .. L - 1) or is_flush (0 or 1) of a ring slot";
+  let description = [{
+    A number outside its range is brought inside, so that no slot but the row's own
+    is reached; the host device reports it.
+  }];
   let arguments = (ins StrAttr:$name, Index:$ring);
   let results = (outs Index:$value);
   let assemblyFormat = "$name $ring attr-dict";
+  let extraClassDeclaration = [{
+    /// The greatest number that may stand there; the least is 0.
+    int64_t getMost();
+  }];
   let hasVerifier = 1;
 }
 def Replay_LoadRowOp : Replay_Op<"load_row", [Pure]> {
@@ -182,6 +191,20 @@ def Replay_LoadRowOp : Replay_Op<"load_row", [Pure]> {
   let arguments = (ins StrAttr:$name, Optional<Index>:$column);
   let results = (outs Index:$value);
   let assemblyFormat = "$name (`[` $column^ `]`)? attr-dict";
+  let hasVerifier = 1;
+}
+def Replay_ExpectOp : Replay_Op<"expect"> {
+  let summary = "The host device reports a number of the row's that is not low .. high; a GPU does nothing";
+  let description = [{
+    `name` is what the report calls the number. What the kernel does with it does not
+    change: whatever it is, it must reach nothing of other rows.
+
+    ```mlir
+    replay.expect "accept_len" %n in %zero to %length
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Index:$value, Index:$low, Index:$high);
+  let assemblyFormat = "$name $value `in` $low `to` $high attr-dict";
   let hasVerifier = 1;
 }
 def Replay_LoadStateOp : Replay_Op<"load_state", [Pure]> {
@@ -287,7 +310,7 @@ def Replay_StoreStateOp : Replay_Op<"store_state"> {
 def Replay_AppendOp : Replay_Op<"append", [AttrSizedOperandSegments]> {
   let summary = "Writes a record for each token at positions wp, wp + 1, ...; each field once per head that owns it";
   let description = [{
-    With `rows` only the first so many; a position past the ring is dropped.
+    With `rows` only the first so many; a position outside the ring is dropped.
   }];
   let arguments = (ins Index:$ring, Index:$wp, StrArrayAttr:$fields, Variadic<Replay_Mat>:$values,
       Optional<Index>:$length, Optional<Index>:$base);

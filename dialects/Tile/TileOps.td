@@ -104,6 +104,16 @@ def Tile_ConvertOp : Tile_Op<"convert", [Pure]> {
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
+def Tile_ExpectOp : Tile_Op<"expect"> {
+  let summary = "The host device reports a number that is not low .. high; a GPU does nothing";
+  let description = [{
+    ```mlir
+    tile.expect "wp" %wp in %zero to %length
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I32:$value, I32:$low, I32:$high);
+  let assemblyFormat = "$name $value `in` $low `to` $high attr-dict";
+}
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "bar.sync of the whole block; only replay-insert-barriers makes it";
   let assemblyFormat = "attr-dict";

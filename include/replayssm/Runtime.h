@@ -35,6 +35,7 @@ class KernelImpl;
 struct HostOptions {
   bool checkBounds = true;   ///< Address inside one live buffer, aligned.
   bool checkRaces = true;    ///< Shared memory, and global between blocks.
+  bool checkRanges = true;   ///< Cursors, lengths and positions: what a kernel would clamp.
   bool poisonShared = true;  ///< Reads of unwritten shared bytes are faults.
   enum class Landing { AtIssue, AtWait };
   Landing landing = Landing::AtWait; ///< When asynchronous copies land.

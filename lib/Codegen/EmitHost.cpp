@@ -112,6 +112,9 @@ void Retarget::lower(const Marker &marker, CallInst *call) {
   case MarkerKind::MbarWait:
     callHost("rssm_host_mbar_wait", none, {flat(arg(0)), arg(1), arg(2)});
     break;
+  case MarkerKind::Expect:
+    callHost("rssm_host_expect", none, {arg(0), arg(1), arg(2), arg(3), arg(4)});
+    break;
   case MarkerKind::CopyBulk:
     callHost("rssm_host_copy_bulk", none,
              {flat(arg(0)), flat(arg(1)), arg(2), flat(arg(3)), arg(4)});

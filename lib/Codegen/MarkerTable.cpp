@@ -55,6 +55,7 @@ std::optional<Marker> codegen::parseMarker(StringRef name, LLVMContext &context)
                   .Case("mbar.expect", MarkerKind::MbarExpect)
                   .Case("mbar.wait", MarkerKind::MbarWait)
                   .Case("copy.bulk", MarkerKind::CopyBulk)
+                  .Case("expect", MarkerKind::Expect)
                   .Default(std::nullopt);
   return kind ? std::optional(Marker{*kind}) : std::nullopt;
 }
@@ -88,6 +89,8 @@ FunctionType *Marker::signature(LLVMContext &context) const {
     return make(none, {shared, i32, i32});
   case MarkerKind::CopyBulk:
     return make(none, {shared, global, i32, shared, i32});
+  case MarkerKind::Expect:
+    return make(none, {i32, i32, i32, i32, i32});
   }
   llvm_unreachable("all marker kinds handled");
 }
@@ -107,6 +110,7 @@ static MemoryEffects effects(const Marker &marker) {
     return MemoryEffects::none();
   case MarkerKind::ShflBfly:
   case MarkerKind::ShflDown:
+  case MarkerKind::Expect:
     return MemoryEffects::inaccessibleMemOnly();
   case MarkerKind::MbarInit:
   case MarkerKind::MbarExpect:

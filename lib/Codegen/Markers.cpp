@@ -233,6 +233,8 @@ void Lowering::lower(const Marker &marker, CallInst *call) {
              "@!done bra rssm_wait_${:uid};\n\t}",
              "l,r", {arg(0), arg(1)});
     break;
+  case MarkerKind::Expect: // For the host device alone.
+    break;
   case MarkerKind::CopyBulk:
     assemble("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
              "[$0], [$1], $2, [$3];",

@@ -18,7 +18,7 @@ namespace replayssm::codegen {
 enum class MarkerKind {
   LoadGlobal, StoreGlobal, LoadShared, StoreShared,
   Shared, Barrier, ShflBfly, ShflDown,
-  MbarInit, MbarInitFence, MbarExpect, MbarWait, CopyBulk,
+  MbarInit, MbarInitFence, MbarExpect, MbarWait, CopyBulk, Expect,
 };
 
 struct Marker {

@@ -44,6 +44,7 @@ static orc::SymbolMap hostSymbols(orc::LLJIT &jit) {
   add("rssm_host_copy_bulk", rssm_host_copy_bulk);
   add("rssm_host_mbar_wait", rssm_host_mbar_wait);
   add("rssm_host_approx", rssm_host_approx);
+  add("rssm_host_expect", rssm_host_expect);
   // Exact functions that a CPU without FMA or SSE4.1 calls, and block moves.
   add("fmaf", static_cast<float (*)(float, float, float)>(std::fma));
   add("floorf", static_cast<float (*)(float)>(std::floor));

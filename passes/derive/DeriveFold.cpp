@@ -39,7 +39,7 @@ Value Deriver::stepRecord(Value state, Value position, Value base) {
 /// behind the one at `tracked` is stored too.
 Value Deriver::refold(Value length, Value base, Value tracked, bool isTree) {
   return recur(loadState(), length, [&](Value t, Value state) {
-    Value position = isTree ? clamp(loadRow("accept_idx", t), t, constant(tokensOfSet - 1)) : t;
+    Value position = isTree ? acceptedPosition(t, constant(tokensOfSet - 1)) : t;
     Value next = stepRecord(state, position, base);
     if (tracked)
       when(compare(arith::CmpIPredicate::eq, t, tracked),
@@ -53,8 +53,11 @@ Value Deriver::refold(Value length, Value base, Value tracked, bool isTree) {
 void Deriver::fold() {
   bool isTree = kernel.getMask() == Mask::Tree && *kernel.getFlush() == FlushAt::EveryCommit;
   int64_t most = *kernel.getFlush() == FlushAt::EveryCommit ? tokensOfSet : kernel.getRingAttr().getLength();
-  Value length = arith::MinSIOp::create(b, loc, loadRow("fold_len"), constant(most));
+  Value given = loadRow("fold_len"), length = arith::MinSIOp::create(b, loc, given, constant(most));
+  expect("fold_len", given, constant(0), constant(most));
   Value tracked = kernel.getTrack() ? loadRow("track_pos") : Value();
+  if (tracked)
+    expect("track_pos", tracked, constant(-1), constant(most - 1));
   Value target = targetSlot();
   if (*kernel.getFold() == FoldBy::Replay)
     return when(isPositive(length), [&] { storeState(refold(length, {}, tracked, isTree), target); });
@@ -83,7 +86,7 @@ void Deriver::inputReplay() {
   when(isPositive(accepted), [&] {
     Value next = recur(state, accepted, [&](Value t, Value before) {
       if (kernel.getMask() == Mask::Tree)
-        t = clamp(loadRow("accept_idx", t), t, arith::SubIOp::create(b, loc, window[1], constant(1)));
+        t = acceptedPosition(t, arith::SubIOp::create(b, loc, window[1], constant(1)));
       loadTokens({add(window[0], t), constant(1)}, {"q", "k", "v", "a", "b"});
       cloneLayer(before);
       return nextState();
@@ -114,6 +117,7 @@ Value Deriver::parentState(Value t, Value before) {
   auto eq = arith::CmpIPredicate::eq;
   Value minusOne = constant(-1);
   Value last = add(t, minusOne), parent = loadRow("parent", t);
+  expect("parent", parent, minusOne, last);
   // What is no earlier token means the committed state.
   parent = select(compare(arith::CmpIPredicate::sgt, parent, last), minusOne, parent);
   auto choose = [&](Value condition, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no) {

@@ -63,6 +63,9 @@ Value Deriver::clamp(Value x, Value low, Value high) {
 }
 Value Deriver::loadRow(StringRef name, Value column) { return LoadRowOp::create(b, loc, name, column); }
 Value Deriver::loadSlot(StringRef name) { return LoadSlotOp::create(b, loc, name, row.getRing()); }
+void Deriver::expect(StringRef name, Value value, Value low, Value high) {
+  ExpectOp::create(b, loc, name, value, low, high);
+}
 void Deriver::setCursor(StringRef name, Value value) {
   SetCursorOp::create(b, loc, name, row.getRing(), value);
 }
@@ -77,7 +80,18 @@ void Deriver::when(Value condition, llvm::function_ref<void()> body) {
 }
 
 /// This row's accepted tokens: 0 .. its length.
-Value Deriver::acceptedTokens() { return clamp(loadRow("accept_len"), constant(0), window[1]); }
+Value Deriver::acceptedTokens() {
+  Value given = loadRow("accept_len"), zero = constant(0);
+  expect("accept_len", given, zero, window[1]);
+  return clamp(given, zero, window[1]);
+}
+
+/// Entry `i` of the row's path: position i at least, since paths ascend, and `last` at most.
+Value Deriver::acceptedPosition(Value i, Value last) {
+  Value given = loadRow("accept_idx", i);
+  expect("accept_idx", given, i, last);
+  return clamp(given, i, last);
+}
 
 /// Where states are stored.
 Value Deriver::targetSlot() { return kernel.getDst() ? loadRow("dst_idx") : Value(row.getSlot()); }

@@ -100,6 +100,6 @@ void Deriver::compact() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value i = loop.getInductionVar();
-  Value from = clamp(loadRow("accept_idx", i), i, constant(tokensOfSet - 1));
+  Value from = acceptedPosition(i, constant(tokensOfSet - 1));
   MoveRecordOp::create(b, loc, row.getRing(), add(wp, from), add(wp, i), base);
 }

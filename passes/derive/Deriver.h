@@ -29,8 +29,11 @@ private:
   void when(Value condition, llvm::function_ref<void()> body);
   Value loadRow(llvm::StringRef name, Value column = {});
   Value loadSlot(llvm::StringRef name);
+  /// The host device reports a value outside; clamping is another matter.
+  void expect(llvm::StringRef name, Value value, Value low, Value high);
   void setCursor(llvm::StringRef name, Value value);
   Value acceptedTokens();
+  Value acceptedPosition(Value i, Value last);
   Value targetSlot();
   mlir::Type stateType() { return input("state").getType(); }
   Value loadState();

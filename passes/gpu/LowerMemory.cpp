@@ -329,3 +329,9 @@ LogicalResult gpulower::lowerScalarStore(Lowering &l, LLVM::StoreOp op) {
   op.erase();
   return success();
 }
+
+LogicalResult gpulower::lowerExpect(Lowering &l, tile::ExpectOp op) {
+  l.call("expect", {}, {op.getValue(), op.getLow(), op.getHigh(), l.textId(op.getName())});
+  op.erase();
+  return success();
+}

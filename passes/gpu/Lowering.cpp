@@ -73,6 +73,10 @@ void Lowering::begin(Operation *op) {
   site_ = sites_.insert({b.getStringAttr(text), sites_.size()}).first->second;
 }
 
+Value Lowering::textId(StringRef text) {
+  return i32(sites_.insert({b.getStringAttr(text), sites_.size()}).first->second);
+}
+
 Value Lowering::i32(int64_t value) {
   return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
 }

@@ -37,6 +37,8 @@ static Effects effectsOf(StringRef name) {
     return {none, write, none, false};
   if (name == "shared")
     return {none, none, none, false};
+  if (name == "expect")
+    return {none, none, both, false};
   if (name.starts_with("shfl."))
     return {none, none, none, true};
   if (name == "barrier" || name == "mbar.wait")

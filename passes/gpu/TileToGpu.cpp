@@ -49,6 +49,7 @@ static LogicalResult lowerOp(Lowering &l, Operation *op) {
       .Case([&](tile::ConvertOp op) { return l.begin(op), lowerConvert(l, op); })
       .Case([&](tile::CopyOp op) { return l.begin(op), lowerCopy(l, op); })
       .Case([&](tile::WaitOp op) { return l.begin(op), lowerWait(l, op); })
+      .Case([&](tile::ExpectOp op) { return l.begin(op), lowerExpect(l, op); })
       .Case([&](tile::BarrierOp op) { return l.begin(op), lowerBarrier(l, op); })
       .Case([&](LLVM::LoadOp op) { return l.begin(op), lowerScalarLoad(l, op); })
       .Case([&](LLVM::StoreOp op) { return l.begin(op), lowerScalarStore(l, op); })

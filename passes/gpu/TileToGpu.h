@@ -80,6 +80,9 @@ public:
   mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange args, bool siteId = true);
   static std::string typeName(mlir::Type type);
 
+  /// The index of a text among the manifest's sites.
+  mlir::Value textId(llvm::StringRef text);
+
   /// Writes `sites` into the function's manifest.
   void finish();
 
@@ -115,6 +118,7 @@ llvm::LogicalResult lowerBroadcast(Lowering &lowering, tile::BroadcastOp op);
 llvm::LogicalResult lowerConvert(Lowering &lowering, tile::ConvertOp op);
 llvm::LogicalResult lowerCopy(Lowering &lowering, tile::CopyOp op);
 llvm::LogicalResult lowerWait(Lowering &lowering, tile::WaitOp op);
+llvm::LogicalResult lowerExpect(Lowering &lowering, tile::ExpectOp op);
 llvm::LogicalResult lowerBarrier(Lowering &lowering, tile::BarrierOp op);
 /// Initialises every mbarrier of the function at its entry.
 llvm::LogicalResult initMbarriers(Lowering &lowering);

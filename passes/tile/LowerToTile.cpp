@@ -57,7 +57,7 @@ LogicalResult Lowering::run() {
     // Numbers too: the conditions of branches are known to what is before them.
     bool isNumber = op.getNumResults() == 1 && OpTrait::hasElementwiseMappableTraits(&op) &&
                     op.getResult(0).getType().isIntOrIndex();
-    return isNumber || isa<replay::PathMaskOp, replay::CursorOp, replay::LoadSlotOp, replay::LoadStateOp, replay::LoadRingOp>(op);
+    return isNumber || isa<replay::PathMaskOp, replay::CursorOp, replay::LoadSlotOp, replay::ExpectOp, replay::LoadStateOp, replay::LoadRingOp>(op);
   };
   // Gates along K are spread over the block: all of them before any is gathered.
   auto isSpread = [](Operation &op) {
@@ -117,6 +117,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](replay::LoadSlotOp op) { return lowerLoadSlot(op); })
       .Case([&](replay::SetCursorOp op) { return lowerSetCursor(op); })
       .Case([&](replay::WindowOp op) { return lowerWindow(op); })
+      .Case([&](replay::ExpectOp op) { return lowerExpect(op); })
       .Case([&](replay::LoadRowOp op) { return lowerLoadRow(op); })
       .Case([&](replay::StoreRowOp op) { return lowerStoreRow(op); })
       .Case([&](replay::LoadTokenOp op) { return lowerToken(op); })

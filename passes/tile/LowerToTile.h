@@ -111,6 +111,7 @@ private:
   void openLayer();
   Value arg(llvm::StringRef name);
   Value i64(int64_t value);
+  Value i32(int64_t value);
   Value index(int64_t value);
   Value toIndex(Value i64);
   Value toI64(Value index); ///< Slots are i64 already.
@@ -126,6 +127,10 @@ private:
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
   Value loadRow();
   Value loadForced();
+  /// A number that a row was given (i32): clamped, and reported by the host device
+  /// where that changes it.
+  Value inRange(llvm::StringRef name, Value number, int64_t low, int64_t high);
+  mlir::LogicalResult lowerExpect(replay::ExpectOp op);
   mlir::LogicalResult lowerRow(replay::RowOp op);
   mlir::LogicalResult lowerCursor(replay::CursorOp op);
   mlir::LogicalResult lowerLoadSlot(replay::LoadSlotOp op);

@@ -20,6 +20,9 @@ Value Lowering::arg(StringRef name) {
 Value Lowering::i64(int64_t value) {
   return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
 }
+Value Lowering::i32(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
 Value Lowering::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 Value Lowering::toIndex(Value value) {
   return arith::IndexCastOp::create(b, b.getIndexType(), value);
@@ -37,7 +40,6 @@ void Lowering::openGrid() {
     Value id = gpu::BlockIdOp::create(b, dim);
     return Value(arith::IndexCastOp::create(b, b.getI32Type(), id));
   };
-  auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
   auto wide = [&](Value v) { return Value(arith::ExtUIOp::create(b, b.getI64Type(), v)); };
   row = wide(block(gpu::Dimension::y));
   if (kernel.getLayers())
@@ -135,7 +137,7 @@ Value Lowering::loadRow() {
     llvm_unreachable("unknown null rows");
   };
   live = arith::CmpIOp::create(b, isLive(), raw,
-                               arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
+                               i32(0));
   return raw;
 }
 
@@ -143,6 +145,20 @@ Value Lowering::loadRow() {
 Value Lowering::loadForced() {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalarLoad("force_flush", b.getI8Type(), row),
                                arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+}
+
+Value Lowering::inRange(StringRef name, Value number, int64_t low, int64_t high) {
+  Value least = i32(low), most = i32(high);
+  tile::ExpectOp::create(b, name, number, least, most);
+  return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, number, least), most);
+}
+
+LogicalResult Lowering::lowerExpect(replay::ExpectOp op) {
+  auto number = [&](Value source) {
+    return Value(arith::IndexCastOp::create(b, b.getI32Type(), asIndex(values.lookup(source))));
+  };
+  tile::ExpectOp::create(b, op.getName(), number(op.getValue()), number(op.getLow()), number(op.getHigh()));
+  return success();
 }
 
 LogicalResult Lowering::lowerRow(replay::RowOp op) {
@@ -156,19 +172,22 @@ LogicalResult Lowering::lowerRow(replay::RowOp op) {
 }
 
 LogicalResult Lowering::lowerCursor(replay::CursorOp op) {
-  Value wp = scalarLoad("wp", b.getI32Type(), values[op.getRing()]);
+  int64_t most = op.getLength() - 1;
+  Value wp = inRange("wp", scalarLoad("wp", b.getI32Type(), values[op.getRing()]), 0, most);
   values[op.getWp()] = toIndex(wp);
   if (op.getFlush().use_empty())
     return success();
-  Value last = arith::ConstantOp::create(b, b.getI32IntegerAttr(op.getLength() - 1));
-  Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, last);
+  Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, i32(most));
   values[op.getFlush()] = arith::OrIOp::create(b, full, forced ? forced : loadForced());
   return success();
 }
 
 LogicalResult Lowering::lowerLoadSlot(replay::LoadSlotOp op) {
-  values[op.getValue()] =
-      toIndex(scalarLoad(op.getName(), integerType(b.getContext(), op.getName()), values[op.getRing()]));
+  Type type = integerType(b.getContext(), op.getName());
+  Value number = scalarLoad(op.getName(), type, values[op.getRing()]);
+  if (!type.isInteger(32))
+    number = arith::ExtSIOp::create(b, b.getI32Type(), number);
+  values[op.getValue()] = toIndex(inRange(op.getName(), number, 0, op.getMost()));
   return success();
 }
 
@@ -203,11 +222,10 @@ LogicalResult Lowering::lowerStoreRow(replay::StoreRowOp op) {
 }
 
 LogicalResult Lowering::lowerWindow(replay::WindowOp op) {
-  auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
   Value begin = scalarLoad("query_start_loc", b.getI32Type(), row);
   Value end = scalarLoad("query_start_loc", b.getI32Type(), arith::AddIOp::create(b, row, i64(1)));
-  Value length = arith::MaxSIOp::create(b, arith::SubIOp::create(b, end, begin), i32(0));
-  length = arith::MinSIOp::create(b, length, i32(dims.tokens));
+  Value length = inRange("query_start_loc[row + 1] - query_start_loc[row]",
+                         arith::SubIOp::create(b, end, begin), 0, dims.tokens);
   values[op.getFirst()] = arith::ExtSIOp::create(b, b.getI64Type(), begin);
   values[op.getLength()] = toIndex(length);
   return success();

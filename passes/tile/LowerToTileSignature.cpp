@@ -66,6 +66,8 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
+    } else if (isa<replay::ExpectOp>(op)) {
+      perHead = false;
     } else if (isa<replay::LoadParentsOp>(op)) {
       perHead = false;
       used["parent"] = i32;

@@ -163,16 +163,18 @@ SmallVector<Value> Lowering::positionsFrom(Value wp, Value base, int64_t count) 
 
 LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
   replay::RingAttr format = kernel.getRingAttr();
-  Value wp = values[op.getWp()], fits;
+  Value wp = values[op.getWp()];
   int64_t count = cast<ShapedType>(op.getValues().front().getType()).getDimSize(0);
   if (failed(expectWindow(op, op.getLength() != nullptr, count)))
     return failure();
   SmallVector<Value> positions =
       positionsFrom(wp, op.getBase() ? values[op.getBase()] : Value(), op.getBase() ? count : 1);
-  if (op.getLength()) {
-    Value room = arith::SubIOp::create(b, index(format.getLength()), wp);
-    fits = arith::MinSIOp::create(b, values[op.getLength()], room);
-  }
+  // How many of them lie in the ring.
+  Value fits = arith::SubIOp::create(b, index(format.getLength()), wp);
+  if (op.getLength())
+    fits = arith::MinSIOp::create(b, values[op.getLength()], fits);
+  Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, index(0));
+  fits = arith::SelectOp::create(b, starts, fits, index(0));
   for (auto [name, value] : llvm::zip_equal(op.getFields().getAsRange<StringAttr>(), op.getValues())) {
     replay::FieldAttr field = format.getField(name);
     int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
@@ -187,8 +189,7 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
       // Tokens are staged in f32, of which their own dtype is a part.
       if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())
         tile = arith::TruncFOp::create(b, tileType({1, columns}, field.getDtype()), tile);
-      store(tile, arg(field.getBuffer()), here, width,
-            fits ? rowsFrom(fits, t) : Value(), owner);
+      store(tile, arg(field.getBuffer()), here, width, rowsFrom(fits, t), owner);
     }
   }
   return success();

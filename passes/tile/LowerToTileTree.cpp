@@ -20,7 +20,6 @@ static int64_t widthOf(Value matrix) { return cast<RankedTensorType>(matrix.getT
 /// -1 where a parent is no earlier token, and past the row's length. With it the
 /// tokens of each path, a bit each.
 LogicalResult Lowering::lowerParents(replay::LoadParentsOp op) {
-  auto i32 = [&](int64_t v) { return Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(v))); };
   Value length = arith::IndexCastOp::create(b, b.getI32Type(), values.lookup(op.getLength()));
   Value begin = arith::MulIOp::create(b, row, i64(dims.maxTokens)), none = i32(-1);
   SmallVector<Value> &bits = paths[op.getParents()];
@@ -31,6 +30,9 @@ LogicalResult Lowering::lowerParents(replay::LoadParentsOp op) {
       // As unsigned numbers all that are below 0 are large.
       Value isEarlier = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, given, i32(t));
       Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i32(t), length);
+      // Null rows may hold anything.
+      Value isUsed = live ? Value(arith::AndIOp::create(b, isThere, live)) : isThere;
+      tile::ExpectOp::create(b, "parent", arith::SelectOp::create(b, isUsed, given, none), none, i32(t - 1));
       parent = arith::SelectOp::create(b, arith::AndIOp::create(b, isEarlier, isThere), given, none);
     }
     rows[{op.getParents(), t}] = parent;
@@ -199,11 +201,13 @@ LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
   Value count = toI64(values.lookup(op.getCount())), begin = arith::MulIOp::create(b, row, i64(dims.maxTokens));
   Value mask = i64(0);
   for (int64_t i = 0; i < dims.tokens; ++i) {
-    Value at = scalarLoad("accept_idx", b.getI32Type(), arith::AddIOp::create(b, begin, i64(i)));
-    at = arith::ExtSIOp::create(b, b.getI64Type(), at);
+    Value given = scalarLoad("accept_idx", b.getI32Type(), arith::AddIOp::create(b, begin, i64(i)));
+    Value isCounted = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, i64(i));
+    tile::ExpectOp::create(b, "accept_idx", arith::SelectOp::create(b, isCounted, given, i32(i)), i32(i),
+                           i32(dims.tokens - 1));
+    Value at = arith::ExtSIOp::create(b, b.getI64Type(), given);
     at = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, at, i64(i)), i64(dims.tokens - 1));
     Value bit = arith::ShLIOp::create(b, i64(1), at);
-    Value isCounted = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, i64(i));
     mask = arith::OrIOp::create(b, mask, arith::SelectOp::create(b, isCounted, bit, i64(0)));
   }
   values[op.getMask()] = mask;
@@ -211,10 +215,10 @@ LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
 }
 
 /// Where in a ring a record lies, and (0 or 1) whether it is there at all: one past
-/// the last that a ring holds was never kept.
+/// the last that a ring holds was never kept, and none lies below 0.
 std::pair<Value, Value> Lowering::placeOf(Value position, Value base) {
   Value length = i64(kernel.getRingAttr().getLength());
-  Value at = toI64(values.lookup(position)), isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at, length);
+  Value at = toI64(values.lookup(position)), isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, length);
   Value place = base ? positionsFrom(at, values.lookup(base), 1).front() : at;
   return {place, arith::SelectOp::create(b, isThere, index(1), index(0))};
 }

@@ -11,12 +11,15 @@
 #include <cstring>
 #include <limits>
 
+#include <sys/mman.h>
+
 using namespace replayssm::rt;
 
 static constexpr uint64_t kAlignment = 256;
 /// Wide enough that an index that is off by a row of a tile lands in a gap.
 static constexpr uint64_t kGapBytes = 4096;
 static constexpr int kPoison = 0xFF; // NaN in every float type
+static constexpr uint64_t kSparseBytes = uint64_t(1) << 30;
 
 //===----------------------------------------------------------------------===//
 // Shadow
@@ -79,7 +82,14 @@ GlobalConflict GlobalShadow::store(uint64_t offset, uint32_t bytes, const Global
 
 BufferMap::~BufferMap() {
   for (auto &buffer : buffers_)
-    std::free(buffer->storage);
+    release(*buffer);
+}
+
+void BufferMap::release(HostBuffer &buffer) {
+  if (buffer.mapped)
+    munmap(buffer.storage, buffer.mapped);
+  else
+    std::free(buffer.storage);
 }
 
 HostBuffer *BufferMap::allocate(uint64_t bytes) {
@@ -87,11 +97,19 @@ HostBuffer *BufferMap::allocate(uint64_t bytes) {
   if (bytes > std::numeric_limits<uint64_t>::max() / 2 - overhead)
     return nullptr;
   uint64_t total = (bytes + overhead) / kAlignment * kAlignment;
-  void *storage = std::aligned_alloc(kAlignment, total);
-  if (!storage)
-    return nullptr;
-  std::memset(storage, kPoison, total);
   auto buffer = std::make_unique<HostBuffer>();
+  void *storage = nullptr;
+  if (bytes >= kSparseBytes) {
+    storage = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (storage == MAP_FAILED)
+      return nullptr;
+    buffer->mapped = total;
+  } else {
+    storage = std::aligned_alloc(kAlignment, total);
+    if (!storage)
+      return nullptr;
+    std::memset(storage, kPoison, total);
+  }
   buffer->base = reinterpret_cast<uintptr_t>(storage) + kGapBytes;
   buffer->bytes = bytes;
   buffer->storage = storage;
@@ -104,7 +122,7 @@ HostBuffer *BufferMap::allocate(uint64_t bytes) {
 bool BufferMap::free(uintptr_t base) {
   for (auto it = buffers_.begin(); it != buffers_.end(); ++it)
     if ((*it)->base == base) {
-      std::free((*it)->storage);
+      release(**it);
       buffers_.erase(it);
       return true;
     }

@@ -74,6 +74,7 @@ struct HostBuffer {
   uintptr_t base = 0;
   uint64_t bytes = 0;
   void *storage = nullptr;
+  uint64_t mapped = 0; ///< Bytes of a mapping; 0 = of the heap.
   GlobalShadow shadow;
 
   bool contains(uintptr_t address, uint64_t size) const {
@@ -88,7 +89,8 @@ public:
   BufferMap &operator=(const BufferMap &) = delete;
   ~BufferMap();
 
-  /// A poisoned buffer, or null when memory is exhausted.
+  /// A poisoned buffer, or null when memory is exhausted. One of 1 GiB and more is
+  /// zeros, of which only the pages that are touched take memory.
   HostBuffer *allocate(uint64_t bytes);
   /// False when no buffer starts at `base`.
   bool free(uintptr_t base);
@@ -98,6 +100,7 @@ public:
   HostBuffer *nearest(uintptr_t address);
 
 private:
+  static void release(HostBuffer &buffer);
   std::vector<std::unique_ptr<HostBuffer>> buffers_; ///< Sorted by base.
 };
 

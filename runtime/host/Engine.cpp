@@ -247,6 +247,13 @@ uint32_t Engine::mbarrierOffset(const void *mbarrier, uint32_t site) {
 // Faults
 //===----------------------------------------------------------------------===//
 
+void Engine::outOfRange(int32_t value, int32_t low, int32_t high, uint32_t name, uint32_t site) {
+  if (options_.checkRanges)
+    fail("expected '" + nameOf(name) + "' of row " + std::to_string(blockY_) + " to be " + std::to_string(low) +
+             " .. " + std::to_string(high) + " but got " + std::to_string(value),
+         site);
+}
+
 std::string Engine::describeGlobal(uintptr_t address, uint32_t bytes, bool isStore) {
   std::string text = accessName("global", isStore, bytes);
   HostBuffer *buffer = buffers_.nearest(address);

@@ -56,6 +56,8 @@ public:
   void copyBulk(const void *dst, const void *src, uint32_t bytes, const void *mbarrier,
                 uint32_t site);
   void waitMbarrier(const void *mbarrier, uint32_t parity, uint32_t site);
+  /// A number that the kernel was given for this block's row; `name` is a site.
+  void outOfRange(int32_t value, int32_t low, int32_t high, uint32_t name, uint32_t site);
   uint64_t perturbSeed() const { return options_.perturbSeed; }
   /// Ends the launch with a fault of the current thread. The fiber never resumes:
   /// temporaries of the caller that own memory are leaked.

@@ -98,3 +98,8 @@ void rssm_host_mbar_wait(void *mbar, uint32_t parity, uint32_t site) {
 float rssm_host_approx(uint32_t fn, float x) {
   return approximate(fn, x, Engine::current->perturbSeed());
 }
+
+void rssm_host_expect(int32_t value, int32_t low, int32_t high, uint32_t name, uint32_t site) {
+  if (value < low || value > high)
+    Engine::current->outOfRange(value, low, high, name, site);
+}

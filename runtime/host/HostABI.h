@@ -33,6 +33,7 @@ void rssm_host_mbar_expect(void *mbar, uint32_t bytes, uint32_t site);
 void rssm_host_copy_bulk(void *dst, const void *src, uint32_t bytes, void *mbar, uint32_t site);
 void rssm_host_mbar_wait(void *mbar, uint32_t parity, uint32_t site);
 float rssm_host_approx(uint32_t fn, float x);
+void rssm_host_expect(int32_t value, int32_t low, int32_t high, uint32_t name, uint32_t site);
 
 /* The entry of a retargeted kernel: one call per thread; args[i] points to the
  * eight bytes of parameter i. */

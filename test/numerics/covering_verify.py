@@ -2,7 +2,7 @@
 """Checks the life cycle verify -> compact -> cursors -> fold over a pairwise covering array.
 
 As covering.py, for the kernels of window sets: windows, rings, where and from what
-they are folded, shapes and variants; and some cases with hard gates.
+they are folded, shapes and variants; some cases with hard gates, and some of many forwards.
 """
 import sys
 
@@ -48,6 +48,12 @@ HARD = [
     for T, flush_at, fold in [(8, "verify", "records"), (5, "verify", "replay"), (4, "commit", "records"),
                               (16, "every_commit", "replay")]
 ]
+# Rings that wrap several times.
+LONG = [
+    {"rule": rule, "gate": "softplus", "gates": "mixed", "L": L, "T": T, "flush_at": "verify", "fold": fold,
+     "window": window, "heads": (1, 2), "dims": (8, 8), "steps": 40}
+    for rule, L, T, fold, window in [("gdn", 11, 4, "records", "tree"), ("kda", 8, 3, "replay", "chain")]
+]
 HARD_REST = {
     "window": "chain", "track": "no", "dst": "no", "layers": "one", "state": "f32", "io": "bf16", "null": "lt0",
     "beta": "sigmoid_f32", "factor": 1, "flush": "0.2", "copy": "direct", "heads": (1, 2), "dims": (64, 32),
@@ -91,8 +97,8 @@ def command(run, device, case, index):
         spec["lower_bound"] = -5
     # About two natural folds of every row.
     steps = 2 * case["L"] // (case["T"] + 1) + 2
-    return check_line(run, device, case, index, spec, rows, null_rate=0.2, steps=min(steps, 12))
+    return check_line(run, device, case, index, spec, rows, null_rate=0.2, steps=case.get("steps", min(steps, 12)))
 
 
 if __name__ == "__main__":
-    sys.exit(run_suite(__doc__, FACTORS, SEED, command, COUNT, legal, [dict(HARD_REST, **case) for case in HARD]))
+    sys.exit(run_suite(__doc__, FACTORS, SEED, command, COUNT, legal, [dict(HARD_REST, **case) for case in HARD + LONG]))

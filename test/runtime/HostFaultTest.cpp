@@ -306,3 +306,28 @@ TEST_F(HostTest, TheDeviceIsUsableAfterAFault) {
     EXPECT_TRUE(run([](void *const *) { rssm_host_barrier(1); }));
   }
 }
+
+TEST_F(HostTest, NumberOutOfRange) {
+  rows = 2;
+  auto program = [](void *const *) { rssm_host_expect(blockY() ? -1 : 4, 0, 4, 1, 2); };
+  expectFault(run(program), "expected 'op1' of row 1 to be 0 .. 4 but got -1; thread 0 of block (0, 1), at op2");
+  expectFault(run([](void *const *) { rssm_host_expect(5, 0, 4, 1, 2); }),
+              "expected 'op1' of row 0 to be 0 .. 4 but got 5; thread 0 of block (0, 0), at op2");
+  options.checkRanges = false;
+  EXPECT_TRUE(run(program));
+}
+
+// As in a pool of states: only what is touched takes memory.
+TEST_F(HostTest, LargeBuffersAreSparse) {
+  constexpr uint64_t bytes = uint64_t(1) << 36;
+  auto large = backend->allocate(bytes);
+  if (!large)
+    GTEST_SKIP() << large.status().message();
+  float value = 3, read = 0;
+  ASSERT_TRUE(backend->copyIn(*large + bytes - 4, &value, 4));
+  ASSERT_TRUE(backend->copyOut(&read, *large + bytes - 4, 4));
+  EXPECT_EQ(read, 3);
+  ASSERT_TRUE(backend->copyOut(&read, *large + bytes / 2, 4));
+  EXPECT_EQ(read, 0);
+  backend->free(*large);
+}

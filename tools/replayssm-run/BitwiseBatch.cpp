@@ -254,6 +254,7 @@ Status Batches::recurrent() {
     return kernel.status();
   for (int64_t step = 0, steps = options.steps ? options.steps : 4; step < steps; ++step) {
     windows->fill();
+    device.hostOptions().checkRanges = c->inRange;
     RSSM_RETURN_IF_ERROR(launch(*kernel, name(spec.phase), /*hasWindow=*/true));
   }
   return Status::ok();
@@ -285,6 +286,7 @@ Status Batches::windowSet() {
   for (int64_t step = 0, steps = options.steps ? options.steps : 4; step < steps; ++step) {
     growRings();
     windows->fill();
+    device.hostOptions().checkRanges = c->inRange;
     trackTokens();
     Status status;
     c->forEachLayer([&] {

@@ -2,6 +2,8 @@
 #include "tools/replayssm-run/Case.h"
 #include "tools/replayssm-run/HostMemory.h"
 
+#include "replayssm/KernelABI.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,7 +25,7 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   int64_t B = options.rows, GK = spec.gateDim();
   bool ofSnapshots = spec.phase == Phase::Snapshots, ofInputs = spec.phase == Phase::InputReplay;
   bool isWindowed = spec.phase == Phase::Verify || ofSnapshots || ofInputs;
-  // Windows may say to be a token longer than they can be; three tokens are nobody's.
+  // Windows may say to be a token longer than they can be; some tokens are nobody's.
   int64_t tokens = isWindowed ? B * (spec.T + 1) + 3 : B;
   // With null = lt0 slot 0 is an ordinary slot; with le0 it is nobody's.
   // Where states are stored to other slots, each row has one of its own.
@@ -36,8 +38,12 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
     array.width = width;
     array.slots = slots;
     array.inner = inner;
-    int64_t granule = 16 / width;
+    // No base address and no stride is a multiple of more than the contract says.
+    int64_t granule = findKernelBuffer(name)->isWide ? 16 / width : 1;
+    array.lead = granule * width;
     array.stride = roundUp(inner, granule) + (gap && options.gaps ? 3 * granule : 0);
+    if (gap && options.gaps && array.stride / granule % 2 == 0)
+      array.stride += granule;
     array.layers = layers;
     // No two alike: one that is taken for another is found out.
     array.layerStride = roundUp(slots * array.stride, granule) + (5 + int64_t(c.arrays.size())) * granule;
@@ -175,7 +181,7 @@ Status Case::allocate(Device &device) {
   RSSM_RETURN_IF_ERROR(expectHostMemory(what, double(bytes) * double(options.copies + device.isHost())));
   for (auto &[name, array] : arrays) {
     array.host.assign(array.bytes(), 0xff);
-    auto buffer = device.allocate(std::max<size_t>(array.host.size(), 16));
+    auto buffer = device.allocate(array.lead + array.host.size());
     if (!buffer)
       return noDeviceMemory(what, bytes, buffer.status());
     array.device = buffer.take();
@@ -189,7 +195,7 @@ Status Case::addTable(Device &device, const std::string &name) {
   Array &array = arrays.at(name);
   std::vector<uint64_t> addresses;
   for (array.layer = 0; array.layer < array.layers; ++array.layer)
-    addresses.push_back(array.device.address() + array.offset() * array.width);
+    addresses.push_back(array.address() + array.offset() * array.width);
   array.layer = layer_;
   auto table = device.allocate(addresses.size() * 8);
   if (!table)
@@ -262,6 +268,7 @@ Status Case::launch(Device &device, Kernel &kernel, double *seconds) const {
   auto values = args(kernel.manifest());
   if (!values)
     return values.status();
+  device.hostOptions().checkRanges = inRange;
   auto start = std::chrono::steady_clock::now();
   RSSM_RETURN_IF_ERROR(kernel.launch(*values, uint32_t(options.rows), launchedLayers(kernel)));
   RSSM_RETURN_IF_ERROR(device.synchronize());
@@ -300,7 +307,7 @@ Result<std::vector<uint64_t>> Case::args(const KernelManifest &manifest) const {
     else if (arg.kind == KernelArg::Kind::Stride)
       values.push_back(uint64_t(of.isLayerStride ? array.layerStride : array.stride));
     else
-      values.push_back(array.device.address() + (isLayered ? 0 : array.offset() * array.width));
+      values.push_back(array.address() + (isLayered ? 0 : array.offset() * array.width));
   }
   return values;
 }

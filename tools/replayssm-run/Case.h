@@ -1,7 +1,8 @@
 //===- Case.h - Buffers and inputs of one run -------------------*- C++ -*-===//
 //
 // Every buffer has a host mirror. Bytes that no kernel may touch (gaps between
-// slots, unused ring rows, outputs before a launch) hold NaN.
+// slots, unused ring rows, outputs before a launch) hold NaN. Buffers are as
+// aligned as the contract asks and not more, and end with their last element.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,7 +22,7 @@ int64_t byteWidth(DType dtype);
 double ulp(DType dtype, double value);
 
 /// slots x inner elements, each slot `stride` elements after the one before; of what
-/// every layer has of its own so many for each.
+/// every layer has of its own so many for each. Nothing follows the last.
 struct Layout {
   DType dtype = DType::F32;
   int64_t width = 4; ///< Bytes per element (integers too).
@@ -29,24 +30,28 @@ struct Layout {
   int64_t layers = 1, layerStride = 0; ///< Elements between layers.
   bool isReversed = false;             ///< The last layer lies first: only a table says so.
   int64_t layer = 0;                   ///< The one that `at` is about.
+  int64_t lead = 0;                    ///< Bytes of the buffer in front of the first element.
 
   /// Of the layer, in elements.
   int64_t offset() const { return (isReversed ? layers - 1 - layer : layer) * layerStride; }
-  int64_t bytes() const { return (layers > 1 ? layers * layerStride : slots * stride) * width; }
+  int64_t bytes() const {
+    return slots ? ((layers - 1) * layerStride + (slots - 1) * stride + inner) * width : 0;
+  }
 };
 
 struct Array : Layout {
   std::vector<uint8_t> host;
   Buffer device;
 
+  uint64_t address() const { return device.address() + lead; }
   uint8_t *at(int64_t slot, int64_t index = 0) {
     return host.data() + (offset() + slot * stride + index) * width;
   }
   const uint8_t *at(int64_t slot, int64_t index = 0) const {
     return host.data() + (offset() + slot * stride + index) * width;
   }
-  Status upload() { return device.copyIn(host.data(), host.size()); }
-  Status download() { return device.copyOut(host.data(), host.size()); }
+  Status upload() { return device.copyIn(host.data(), host.size(), lead); }
+  Status download() { return device.copyOut(host.data(), host.size(), lead); }
 };
 
 /// The buffer that an argument is about, and which of its strides it is.
@@ -160,6 +165,9 @@ public:
 
   KernelSpec spec;
   CaseOptions options;
+  /// Whether cursors, lengths and positions are what a caller may say: the host device
+  /// then reports any other. Else they are also what a kernel has to clamp.
+  bool inRange = true;
   std::map<std::string, Array> arrays;
   std::map<std::string, Buffer> tables; ///< The address of each layer's part of an array.
   std::mt19937_64 rng;

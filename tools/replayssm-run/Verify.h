@@ -37,7 +37,8 @@ class Windows {
 public:
   explicit Windows(Case &c) : c(c), rows_(c.options.rows) {}
 
-  /// Random lengths, inputs and accepts. Tokens that no live row has hold NaN.
+  /// Random lengths, inputs and accepts; of every other batch in their ranges. Tokens that
+  /// no live row has hold NaN.
   void fill();
   int64_t first(int64_t row) const { return rows_[row].first; }
   /// As a kernel sees it: clamped to T.
@@ -68,6 +69,7 @@ private:
     std::vector<int64_t> parents, path; ///< path: from a root to the last that could be accepted.
   };
   void place(int64_t firstToken);
+  int64_t given() const;
   bool isTree() const { return c.spec.window == Window::Tree; }
   std::vector<int64_t> pathTo(int64_t row, int64_t token) const;
   void choosePath(int64_t row);
@@ -75,6 +77,7 @@ private:
   void writeTree(int64_t row);
   Case &c;
   std::vector<Row> rows_;
+  int64_t batches = 0;
 };
 
 /// Puts random records behind those of a live row, in every layer, up to `wp`, and

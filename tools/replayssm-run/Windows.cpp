@@ -28,15 +28,21 @@ void Windows::place(int64_t firstToken) {
   }
 }
 
+int64_t Windows::given() const {
+  return std::accumulate(rows_.begin(), rows_.end(), int64_t(0),
+                         [](int64_t sum, const Row &row) { return sum + row.given; });
+}
+
 void Windows::fill() {
   std::uniform_real_distribution<double> uniform(0, 1);
   auto below = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n)(c.rng); };
   int64_t T = c.spec.T, most = c.spec.Tmax, L = c.spec.L;
+  c.inRange = ++batches % 2 == 0;
   for (Row &row : rows_) {
     double kind = uniform(c.rng);
-    row.given = kind < 0.12 ? 0 : kind < 0.5 ? T : kind < 0.58 ? T + 1 : below(T);
+    row.given = kind < 0.12 ? 0 : kind < 0.5 ? T : kind < 0.58 ? T + !c.inRange : below(T);
   }
-  place(below(1)); // The first token need not be token 0.
+  place(c.arrays["out"].slots - given()); // Nothing follows the last token.
   poison(c, {"mixed_qkv", "a", "b", "out"});
   for (size_t i = 0; i < rows_.size(); ++i) {
     Row &row = rows_[i];
@@ -47,7 +53,8 @@ void Windows::fill() {
     int64_t n = row.path.size(), room = hasRing && c.live(i) ? L - c.wp(i) : n;
     double kind = uniform(c.rng);
     bool isAll = n == length(i);
-    row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll ? 5 : 0) : kind < 0.68 ? -3 : below(n);
+    row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll && !c.inRange ? 5 : 0)
+                   : kind < 0.68 ? (c.inRange ? 0 : -3) : below(n);
     // On either side of where the next window still fits.
     int64_t left = c.spec.isCircular() ? (c.live(i) && c.flushing(i) ? L : room) - 2 * most : room - most;
     if (int64_t edge = left + below(1); hasRing && uniform(c.rng) < 0.2 && edge >= 0 && edge <= n)
@@ -157,8 +164,8 @@ std::vector<int64_t> Windows::somePath(int64_t row) const {
   return pathTo(row, std::uniform_int_distribution<int64_t>(-1, length(row) - 1)(c.rng));
 }
 
-/// What is no parent is written in every way that says so, and an accepted token
-/// in every way that is clamped to it; nobody may read the rest.
+/// What is no parent is written in every way that says so, and an accepted token in
+/// every way that is clamped to it, unless all are to be in range; nobody may read the rest.
 void Windows::writeTree(int64_t row) {
   if (!isTree())
     return;
@@ -171,8 +178,10 @@ void Windows::writeTree(int64_t row) {
     bool isThere = s < length(row), isAccepted = s < std::min<int64_t>(path.size(), rows_[row].accepted);
     int32_t parent = int32_t(!isThere          ? anyOf({0, s - 1, -1, INT32_MAX})
                              : parents[s] >= 0 ? parents[s]
+                             : c.inRange       ? -1
                                                : anyOf({-1, -1, -1, s, s + 1, T, INT32_MAX, INT32_MIN}));
     int32_t accepted = int32_t(!isAccepted         ? anyOf({0, s, T - 1, -1, INT32_MAX, INT32_MIN})
+                               : c.inRange         ? path[s]
                                : path[s] == s      ? anyOf({s, s, s, -1, INT32_MIN})
                                : path[s] == T - 1  ? anyOf({T - 1, T - 1, T, INT32_MAX})
                                                    : path[s]);

@@ -159,6 +159,7 @@ replay.layer @given <H = 2, HV = 4, K = 16, V = 8> null le0 {
 // CHECK-SAME: ring <4, [{{.*}}<"raw_k", bf16, key, K>{{.*}}], circular> window 3 layers table
 // CHECK: %[[BASE:.*]] = replay.load_slot "base" %[[RING:.*]]
 // CHECK: replay.load_row "dst_idx"
+// CHECK: replay.expect "dst_idx" %{{.*}} in %[[BASE]] to %{{.*}}
 // CHECK: %[[MASK:.*]] = replay.path_mask %[[N:.*]]
 // CHECK: %[[P:.*]] = replay.load_parents rows(%{{.*}}) : tensor<3x1xi32>
 // CHECK: replay.load_ring %[[RING]] valid(%[[N]]) base(%[[BASE]]) mask(%[[MASK]]) :
@@ -178,6 +179,7 @@ replay.kernel @tree shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #raw wind
   %first, %length = replay.window
   %base = replay.load_slot "base" %ring
   %n = replay.load_row "dst_idx"
+  replay.expect "dst_idx" %n in %base to %length
   %mask = replay.path_mask %n
   %p = replay.load_parents rows(%length) : tensor<3x1xi32>
   %R = replay.load_ring %ring valid(%n) base(%base) mask(%mask) : <#raw>

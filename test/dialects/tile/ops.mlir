@@ -60,6 +60,13 @@ gpu.module @memory_ops {
     gpu.return
   }
 
+  // CHECK-LABEL: gpu.func @expect
+  gpu.func @expect(%n: i32, %low: i32, %high: i32) {
+    // CHECK: tile.expect "wp" %{{.*}} in %{{.*}} to %{{.*}}
+    tile.expect "wp" %n in %low to %high
+    gpu.return
+  }
+
   // Lanes may leave gaps (copies), warps too; extents may exceed the tile.
   // CHECK-LABEL: gpu.func @layouts
   // CHECK-SAME: tensor<5x96xf32, #tile.layout<[w2:2, l4:8], [r3:4, l8:1, r4:1]>>

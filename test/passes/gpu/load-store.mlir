@@ -195,3 +195,17 @@ gpu.module @m {
   gpu.return
   }
 }
+
+// -----
+
+// What is expected of a number: its name stands beside the sites.
+// CHECK-LABEL: gpu.func @expects
+// CHECK-SAME: sites = ["tile.expect at {{.*}}", "wp"]
+// CHECK: llvm.call @rssm.expect(%{{.*}}, %{{.*}}, %{{.*}}, %[[NAME:.*]], %[[SITE:.*]]) : (i32, i32, i32, i32, i32) -> ()
+gpu.module @m {
+  gpu.func @expects(%wp: i32, %low: i32, %high: i32) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {args = []}} {
+  tile.expect "wp" %wp in %low to %high
+  gpu.return
+  }
+}

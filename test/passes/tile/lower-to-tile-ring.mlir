@@ -197,9 +197,9 @@ replay.kernel @gates_along_k shape <H = 1, HV = 2, K = 64, V = 32> null lt0 ring
 // CHECK-LABEL: gpu.func @appends
 // CHECK: %[[TILE:.*]] = arith.cmpi eq, %{{.*}} : i32
 // CHECK: %[[HEAD:.*]] = arith.cmpi eq, %{{.*}} : i32
-// CHECK: tile.store %{{.*}} strides [32, 1] : tensor<1x16xf32>, !llvm.ptr<1>
+// CHECK: tile.store %{{.*}} strides [32, 1] rows(%[[FITS:.*]]) : tensor<1x16xf32>, !llvm.ptr<1>
 // CHECK: %[[BOTH:.*]] = arith.andi %[[HEAD]], %[[TILE]]
-// CHECK: tile.store %{{.*}} strides [32, 1] owner(%[[BOTH]]) : tensor<1x32xf32>
+// CHECK: tile.store %{{.*}} strides [32, 1] rows(%[[FITS]]) owner(%[[BOTH]]) : tensor<1x32xf32>
 // CHECK: tile.store %{{.*}} owner(%[[TILE]]) : tensor<1x1xf32>
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
 replay.kernel @appends shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
@@ -266,7 +266,9 @@ replay.kernel @circular_reads shape <H = 1, HV = 2, K = 32, V = 32> null lt0 rin
 // CHECK: %[[AT1:.*]] = arith.select %[[WRAPS1]], %[[LESS1]], %[[NEXT]] : i64
 // CHECK: %[[ROOM:.*]] = arith.subi %{{.*}}, %[[WP]] : index
 // CHECK: %[[FITS:.*]] = arith.minsi %{{.*}}, %[[ROOM]] : index
-// CHECK: tile.store %{{.*}} rows(%[[FITS]])
+// CHECK: %[[STARTS:.*]] = arith.cmpi sge, %[[WP]], %{{.*}} : index
+// CHECK: %[[THERE:.*]] = arith.select %[[STARTS]], %[[FITS]], %{{.*}} : index
+// CHECK: tile.store %{{.*}} rows(%[[THERE]])
 // CHECK: arith.muli %[[AT1]],
 // CHECK: tile.store %{{.*}} rows(%{{.*}})
 #ring = #replay.ring<4, [<"d", f32, value, V>], circular>

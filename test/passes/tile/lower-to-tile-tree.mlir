@@ -129,7 +129,7 @@ replay.kernel @vector_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
 // CHECK: %[[FIRST_TILE:.*]] = arith.cmpi eq
 // CHECK: %[[FIRST_HEAD:.*]] = arith.cmpi eq
 // CHECK: scf.for
-// CHECK: %[[KEPT:.*]] = arith.cmpi slt, %[[FROM:.*]], %{{.*}} : i64
+// CHECK: %[[KEPT:.*]] = arith.cmpi ult, %[[FROM:.*]], %{{.*}} : i64
 // CHECK: %[[ROWS:.*]] = arith.select %[[KEPT]], %{{.*}}, %{{.*}} : index
 // CHECK: %[[D_FROM:.*]] = arith.muli %[[FROM]], %{{.*}} : i64
 // CHECK: %[[D:.*]] = tile.load %{{.*}} rows(%[[ROWS]]) {{.*}} -> tensor<1x16xf32>

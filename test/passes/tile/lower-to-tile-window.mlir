@@ -33,7 +33,8 @@
 // A record past the ring is dropped; keys are read back where they are stored.
 // CHECK: %[[ROOM:.*]] = arith.subi %{{.*}}, %[[WP]] : index
 // CHECK: %[[FITS:.*]] = arith.minsi %[[N]], %[[ROOM]] : index
-// CHECK: tile.store %{{.*}} rows(%[[FITS]]) : tensor<1x32xf32>
+// CHECK: %[[THERE:.*]] = arith.select %{{.*}}, %[[FITS]], %{{.*}} : index
+// CHECK: tile.store %{{.*}} rows(%[[THERE]]) : tensor<1x32xf32>
 // CHECK: tile.store
 // CHECK: %[[K0:.*]] = tile.load %[[M]]{{.*}} -> tensor<1x32xf32>
 // CHECK: tile.store %[[K0]], {{.*}} rows(%[[FITS]]) owner(%{{.*}})
