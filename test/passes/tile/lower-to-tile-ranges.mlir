@@ -2,9 +2,10 @@
 
 // Cursors are brought into their ranges where they are loaded; the host device is told first.
 // CHECK-LABEL: gpu.func @cursor
+// CHECK: scf.if
 // CHECK: %[[GIVEN:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
-// CHECK: %[[LOW:.*]] = arith.constant 0 : i32
-// CHECK: %[[HIGH:.*]] = arith.constant 3 : i32
+// CHECK-NEXT: %[[LOW:.*]] = arith.constant 0 : i32
+// CHECK-NEXT: %[[HIGH:.*]] = arith.constant 3 : i32
 // CHECK: tile.expect "wp" %[[GIVEN]] in %[[LOW]] to %[[HIGH]]
 // CHECK: %[[LEAST:.*]] = arith.maxsi %[[GIVEN]], %[[LOW]] : i32
 // CHECK: %[[WP:.*]] = arith.minsi %[[LEAST]], %[[HIGH]] : i32

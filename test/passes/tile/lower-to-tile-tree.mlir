@@ -15,6 +15,7 @@
 // CHECK: %[[UP1:.*]] = arith.select %[[IS0]], %{{.*}}, %{{.*}} : i32
 // CHECK: %[[PATH1:.*]] = arith.ori %[[UP1]], %{{.*}} : i32
 // CHECK: %[[GIVEN2:.*]] = llvm.load {{.*}} -> i32
+// CHECK: tile.expect "parent"
 // CHECK: %[[PARENT2:.*]] = arith.select %{{.*}}, %[[GIVEN2]], %{{.*}} : i32
 // CHECK: arith.cmpi eq, %[[PARENT2]],
 // CHECK: %[[UP20:.*]] = arith.select
@@ -187,12 +188,13 @@ replay.kernel @move_around shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #
 // CHECK-LABEL: gpu.func @path
 // CHECK: scf.if
 // CHECK: %[[GIVEN:.*]] = llvm.load {{.*}} -> i32
+// CHECK: %[[IS:.*]] = arith.cmpi sgt, %{{.*}} : i64
+// CHECK: tile.expect "accept_idx"
 // CHECK: %[[WIDE:.*]] = arith.extsi %[[GIVEN]]
 // CHECK: %[[LEAST:.*]] = arith.maxsi %[[WIDE]],
 // CHECK: %[[AT:.*]] = arith.minsi %[[LEAST]],
 // CHECK: %[[BIT:.*]] = arith.shli %{{.*}}, %[[AT]] : i64
-// CHECK: arith.cmpi sgt, %{{.*}} : i64
-// CHECK: %[[COUNTED:.*]] = arith.select %{{.*}}, %[[BIT]],
+// CHECK: %[[COUNTED:.*]] = arith.select %[[IS]], %[[BIT]],
 // CHECK: arith.ori %{{.*}}, %[[COUNTED]]
 #ring = #replay.ring<4, [<"d", f32, value, V>]>
 replay.kernel @path shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2

@@ -37,7 +37,7 @@
 // CHECK: tile.store %{{.*}} rows(%[[THERE]]) : tensor<1x32xf32>
 // CHECK: tile.store
 // CHECK: %[[K0:.*]] = tile.load %[[M]]{{.*}} -> tensor<1x32xf32>
-// CHECK: tile.store %[[K0]], {{.*}} rows(%[[FITS]]) owner(%{{.*}})
+// CHECK: tile.store %[[K0]], {{.*}} rows(%[[THERE]]) owner(%{{.*}})
 // CHECK: %[[K1:.*]] = tile.load %[[M]]
 // CHECK: tile.store %[[K1]],
 // CHECK: } else {

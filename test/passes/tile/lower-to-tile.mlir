@@ -270,7 +270,9 @@ replay.kernel @broadcasts shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <l
 // CHECK: scf.if
 // CHECK: %[[WP:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK: %[[LAST:.*]] = arith.constant 3 : i32
-// CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[WP]], %[[LAST]]
+// CHECK: %[[LEAST:.*]] = arith.maxsi %[[WP]], %{{.*}} : i32
+// CHECK: %[[HELD:.*]] = arith.minsi %[[LEAST]], %[[LAST]] : i32
+// CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[HELD]], %{{.*}}
 // CHECK: arith.ori %[[FULL]], %[[FORCED]]
 // CHECK: %[[NEXT:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: llvm.store %[[NEXT]], %{{.*}} : i32, !llvm.ptr<1>
