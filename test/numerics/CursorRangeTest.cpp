@@ -109,7 +109,7 @@ public:
     if (name.ends_with("_ring") || name == "snapshots" || name == "wp" || name == "base" || name == "is_flush")
       return slot == ringSlot(bad);
     if (name == "out")
-      return slot >= bad * length;
+      return arrays.count("query_start_loc") ? slot >= bad * length : slot == bad;
     return (name == "fold_len" || name == "track_pos") && i == bad;
   }
 
