@@ -1,6 +1,7 @@
 //===- ReplayOps.cpp - Op classes; verifiers of kernels -------------------===//
 #include "common/Bounds.h"
 #include "dialects/Replay/Checks.h"
+#include "replayssm/KernelABI.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -196,7 +197,17 @@ LogicalResult LoadSlotOp::verify() {
 
 int64_t LoadSlotOp::getMost() {
   int64_t length = (*this)->getParentOfType<KernelOp>().getRingAttr().getLength();
-  return llvm::StringSwitch<int64_t>(getName()).Case("wp", length).Case("base", length - 1).Case("is_flush", 1);
+  switch (findKernelBuffer(getName())->range) {
+  case KernelBuffer::Range::Count:
+    return length;
+  case KernelBuffer::Range::Position:
+    return length - 1;
+  case KernelBuffer::Range::Flag:
+    return 1;
+  case KernelBuffer::Range::Any:
+    break;
+  }
+  llvm_unreachable("the verifier admits integers of ring slots only");
 }
 
 LogicalResult ExpectOp::verify() { return success(succeeded(expectKernel(*this))); }

@@ -57,6 +57,13 @@ struct KernelBuffer {
     Token,     ///< A token; without windows a row is one.
     Head,
   };
+  /// What an integer of a ring slot may be; kernels clamp it.
+  enum class Range {
+    Any,
+    Count,    ///< Records: 0 .. L.
+    Position, ///< Of a record: 0 .. L - 1.
+    Flag,     ///< 0 or 1.
+  };
   std::string_view name;
   Element element;
   Entry entry;
@@ -67,6 +74,7 @@ struct KernelBuffer {
   bool isLayered;  ///< Each layer has its own; all else is shared.
   /// What a null row gets where a kernel writes an integer of a row; 0 is a position.
   int32_t ofNull = 0;
+  Range range = Range::Any;
 };
 
 /// In the order of arguments; the fields of a ring stand in the order of the ring. The
@@ -74,17 +82,18 @@ struct KernelBuffer {
 inline constexpr auto kernelBuffers = [] {
   using E = KernelBuffer::Element;
   using Of = KernelBuffer::Entry;
+  using R = KernelBuffer::Range;
   return std::array{
-      // name, element, entry; wide, strided, layered
+      // name, element, entry; wide, strided, layered; of null rows, range
       KernelBuffer{"state_idx", E::Index, Of::Row, false, false, false},
       KernelBuffer{"ring_idx", E::Index, Of::Row, false, false, false},
       KernelBuffer{"query_start_loc", E::Index, Of::RowEnd, false, false, false},
       KernelBuffer{"accept_len", E::Index, Of::Row, false, false, false},
       KernelBuffer{"accept_idx", E::Index, Of::RowToken, false, false, false},
       KernelBuffer{"parent", E::Index, Of::RowToken, false, false, false},
-      KernelBuffer{"wp", E::Index, Of::RingSlot, false, false, false},
-      KernelBuffer{"base", E::Index, Of::RingSlot, false, false, false},
-      KernelBuffer{"is_flush", E::Flag, Of::RingSlot, false, false, false},
+      KernelBuffer{"wp", E::Index, Of::RingSlot, false, false, false, 0, R::Count},
+      KernelBuffer{"base", E::Index, Of::RingSlot, false, false, false, 0, R::Position},
+      KernelBuffer{"is_flush", E::Flag, Of::RingSlot, false, false, false, 0, R::Flag},
       KernelBuffer{"force_flush", E::Flag, Of::Row, false, false, false},
       KernelBuffer{"reset_mask", E::Flag, Of::Row, false, false, false},
       KernelBuffer{"track_step", E::Index, Of::Row, false, false, false},

@@ -149,6 +149,7 @@ static void annotate(Function &function, const Marker &marker) {
   case MarkerKind::MbarInitFence:
   case MarkerKind::MbarExpect:
   case MarkerKind::CopyBulk:
+  case MarkerKind::Expect:
     function.setNoSync();
     break;
   }

@@ -27,7 +27,8 @@ KERNELS = [  # title, stage, spec, faults: name, pattern, replacement
 
 def verdict(result):
     found = re.search(r"FAILED: ([^']*), '", result.stdout)
-    return found.group(1) if found else None
+    reported = re.search(r"expected ('\w+' of row) ", result.stderr)
+    return found.group(1) if found else reported.group(1) if reported else None
 
 
 def main():

@@ -64,6 +64,12 @@ class Source:
         print(f"{self.rule} {name}: {op}: found", flush=True)
 
 
+RACES = {
+    "gdn": r"shared load of .* reads shared memory that nothing has written",
+    "kda": r"shared load of .* races with a store by thread \d+ \(tile\.store at .*\): no barrier between them",
+}
+
+
 def without(text, pattern, index):
     """`text` without the line of the `index`-th match of `pattern`."""
     lines = text.split("\n")
@@ -95,10 +101,9 @@ def main(compiler, runner, work):
         if source.emit("tile", bare) != source.tile:
             sys.exit(f"{rule}: expected the barriers to be put back")
 
-        # The last barrier stands between scores of the ring and their readers.
-        source.faults("race", without(source.threads, r"call @rssm\.barrier\(", -1),
-                      r"shared load of .* races with a store by thread \d+ \(tile\.store at .*\): "
-                      r"no barrier between them", "tile.load")
+        # The first barrier stands between stores and loads. What a thread reads has been stored by another,
+        # or by nobody yet.
+        source.faults("race", without(source.threads, r"call @rssm\.barrier\(", 0), RACES[rule], "tile.load")
         source.faults("unwritten", without(source.threads, r"call @rssm\.st\.shared\.f32\(", 0),
                       "reads shared memory that nothing has written", "tile.load")
         state = r"(tile\.load %arg4\[%\d+\] strides \[)64(, 1\])"

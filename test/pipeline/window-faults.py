@@ -51,8 +51,9 @@ LAYERS = [
 
 
 def verdict(result):
-    # A record that another block still reads is seen before any result is.
-    return "found" if "FAILED: " in result.stdout else "race found" if "races with" in result.stderr else None
+    # A record that another block still reads, or an address behind the last one, is seen before any result is.
+    return ("found" if "FAILED: " in result.stdout else "race found" if "races with" in result.stderr
+            else "overrun found" if "outside every live buffer" in result.stderr else None)
 
 
 def main():

@@ -1,6 +1,7 @@
 //===- Commands.cpp - Passes in any order; mutated sources and specs ------===//
 #include "Commands.h"
 
+#include "common/Targets.h"
 #include "lib/Compiler/Session.h"
 #include "passes/Passes.h"
 
@@ -157,7 +158,12 @@ int robustness::runPasses(const Options &options) {
 
 namespace {
 
-constexpr const char *targets[] = {"sm_90a", "sm_90", "sm_100a", "sm_100f"};
+const std::vector<std::string> targets = [] {
+  std::string list = knownTargets();
+  SmallVector<StringRef> names;
+  StringRef(list).split(names, ", ");
+  return std::vector<std::string>(names.begin(), names.end());
+}();
 constexpr const char *tilings[] = {"bv=8", "warps=4", "copy=bulk", "unroll=4", "bc=8,copy=bulk", "bv=16,warps=1", "blocks=2"};
 
 void judge(const Result<CompiledModule> &result, bool mustCompile, Report &report) {

@@ -53,7 +53,7 @@ void Windows::fill() {
     int64_t n = row.path.size(), room = hasRing && c.live(i) ? L - c.wp(i) : n;
     double kind = uniform(c.rng);
     bool isAll = n == length(i);
-    row.accepted = kind < 0.2 ? 0 : kind < 0.55 ? n : kind < 0.62 ? n + (isAll && !c.inRange ? 5 : 0)
+    row.accepted = kind < 0.2 ? 0 : kind < 0.3 ? n : kind < 0.62 ? n + (isAll && !c.inRange ? 5 : 0)
                    : kind < 0.68 ? (c.inRange ? 0 : -3) : below(n);
     // On either side of where the next window still fits.
     int64_t left = c.spec.isCircular() ? (c.live(i) && c.flushing(i) ? L : room) - 2 * most : room - most;

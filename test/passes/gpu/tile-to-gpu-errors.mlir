@@ -138,20 +138,6 @@ gpu.module @alloc_use {
 
 // -----
 
-gpu.module @unroll_all {
-  gpu.func @f() kernel {
-    %zero = arith.constant 0 : index
-    %one = arith.constant 1 : index
-    %many = arith.constant 9223372036854775807 : index
-    // expected-error @+1 {{'scf.for' op expected tile.unroll to be an integer in 1..16}}
-    scf.for %i = %zero to %many step %one {
-    } {tile.unroll = 9223372036854775807 : i64}
-    gpu.return
-  }
-}
-
-// -----
-
 gpu.module @tile_argument {
   // expected-error @+1 {{'gpu.func' op expected no tile among the arguments but got 'tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>': tile.load makes tiles}}
   gpu.func @f(%x: tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>) kernel {

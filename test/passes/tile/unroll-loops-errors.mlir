@@ -23,3 +23,17 @@ gpu.module @unroll_bounds {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @unroll_all {
+  gpu.func @f() kernel {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %many = arith.constant 9223372036854775807 : index
+    // expected-error @+1 {{'scf.for' op expected tile.unroll to be an integer in 1..16}}
+    scf.for %i = %zero to %many step %one {
+    } {tile.unroll = 9223372036854775807 : i64}
+    gpu.return
+  }
+}

@@ -11,7 +11,7 @@ def error(*line):
 
 usage = subprocess.run([sys.argv[1], "--help"], capture_output=True, text=True, check=True).stdout
 commands = re.findall(r"^  (\w+) ", usage[usage.index("\ncommands"):usage.index("\noptions")], re.MULTILINE)
-options = sorted(set(re.findall(r"--([a-z-]+)", usage[usage.index("\noptions"):])))
+options = sorted(set(re.findall(r"--([a-z-]+)", usage[usage.index("\noptions"):])) - {"help"})  # that of replayssm-opt
 assert len(commands) == 6 and len(options) == 24, (commands, options)
 flags = {"dry-run", "compile-only"}
 legal = {"device": "host", "gates": "mild", "landing": "wait"}
