@@ -41,7 +41,7 @@ class Test:
     command: list
     output: str = ""
     seconds: float = 0.0
-    finds: int = 0
+    finds: float = 0
     limit: float = 600.0
 
     def gain(self):
@@ -79,24 +79,66 @@ class Campaign:
     # What the tests do without a fault.
 
     def measure(self):
-        """Runs every test once without a fault, for its time and its results."""
-        print("mutate: running the tests without a fault", flush=True)
+        """Runs every test once without a fault, for its time and its results; kept for the next run of the same build."""
         self.numerics = [Test(f"{suite} {i}", line) for suite in SUITES for i, line in enumerate(self.cases(suite))]
         self.numerics += [Test(name, [os.path.join(self.bin, name), "--gtest_brief=1"]) for name in NUMERIC_TESTS]
         self.host = [Test(name, [os.path.join(self.bin, name), "--gtest_brief=1"]) for name in HOST_TESTS]
         self.texts = [Test(f"{os.path.basename(source)} {chip}",
                            [os.path.join(self.bin, "replayssm-opt"), "--emit=ptx", f"--target={chip}", source])
                       for source in sorted(glob.glob(os.path.join(self.tree, "examples/*.mlir"))) for chip in CHIPS]
-        with ThreadPoolExecutor(self.jobs) as pool:
-            list(pool.map(self.measure_one, self.numerics + self.host + self.texts))
-            self.made = dict(pool.map(lambda test: (test.name, self.compiled(test, 0)), self.compiling()))
-        self.measure_lit()
+        tests, path = self.numerics + self.host + self.texts, os.path.join(self.folder, "baseline.json")
+        build = self.identity(tests)
+        self.make_lit_folders()
+        try:
+            with open(path) as file:
+                saved = json.load(file)
+        except FileNotFoundError:
+            saved = {}
+        if saved.get("build") != build:
+            print("mutate: running the tests without a fault", flush=True)
+            with ThreadPoolExecutor(self.jobs) as pool:
+                list(pool.map(self.measure_one, tests))
+                made = dict(pool.map(lambda test: (test.name, self.compiled(test, 0)), self.compiling()))
+            saved = {"build": build, "tests": {test.name: [test.output, test.seconds] for test in tests}, "made": made,
+                     "lit": self.measure_lit()}
+            with open(path, "w") as file:
+                json.dump(saved, file)
+        self.made = saved["made"]
+        for test in tests:
+            test.output, test.seconds = saved["tests"][test.name]
+            test.limit = 10 + 20 * test.seconds
+        self.lit = [Test(name, [], seconds=seconds) for name, seconds in sorted(saved["lit"].items(), key=lambda t: t[1])]
+        # Kernels of every suite come early, before anything is known about what finds faults.
+        for suite in SUITES:
+            ranked = sorted((t for t in self.numerics if t.name.split()[0] == suite), key=lambda t: t.seconds)
+            for rank, test in enumerate(ranked):
+                test.finds = 1 / (1 + rank)
+
+    def make_lit_folders(self):
+        """A folder of outputs for each worker."""
+        for worker in range(self.jobs):
+            with open(os.path.join(self.out, "test/lit.site.cfg.py")) as file:
+                config = file.read()
+            os.makedirs(self.lit_folder(worker), exist_ok=True)
+            with open(os.path.join(self.lit_folder(worker), "lit.site.cfg.py"), "w") as file:
+                file.write(config + "import os\nconfig.test_exec_root = os.path.dirname(os.path.abspath(__file__))\n"
+                           'config.environment["REPLAYSSM_MUTANT"] = os.environ["REPLAYSSM_MUTANT"]\n')
+
+    def identity(self, tests):
+        """Digest of what runs."""
+        digest = hashlib.sha256(repr([test.command for test in tests]).encode())
+        for path in [os.path.join(self.out, "lib/libreplayssm.so"), *sorted(glob.glob(os.path.join(self.bin, "*"))),
+                     *sorted(glob.glob(os.path.join(self.tree, "test/**/*.*"), recursive=True))]:
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    digest.update(file.read())
+        return digest.hexdigest()
 
     def measure_one(self, test):
         outcome = run(test.command, 600)
         if outcome.status != 0:
             sys.exit(f"mutate: {test.name} fails without a fault: {' '.join(test.command)}\n{outcome.output[-2000:]}")
-        test.output, test.seconds, test.limit = self.stable(outcome.output), outcome.seconds, 10 + 20 * outcome.seconds
+        test.output, test.seconds = self.stable(outcome.output), outcome.seconds
 
     @staticmethod
     def stable(output):
@@ -123,14 +165,8 @@ class Campaign:
         return digest.hexdigest()
 
     def measure_lit(self):
-        self.lit = []
-        for worker in range(self.jobs):
-            with open(os.path.join(self.out, "test/lit.site.cfg.py")) as file:
-                config = file.read()
-            os.makedirs(self.lit_folder(worker), exist_ok=True)
-            with open(os.path.join(self.lit_folder(worker), "lit.site.cfg.py"), "w") as file:
-                file.write(config + "import os\nconfig.test_exec_root = os.path.dirname(os.path.abspath(__file__))\n"
-                           'config.environment["REPLAYSSM_MUTANT"] = os.environ["REPLAYSSM_MUTANT"]\n')
+        """Seconds of every lit test that passes, by name."""
+        seconds = {}
         results = os.path.join(self.folder, "lit.json")
         # Hygiene tests are about the sources, which have changed.
         run([*self.lit_tool(), f"-j{self.jobs}", "-o", results, "--filter-out=:: hygiene/", self.lit_folder(0)], 1800)
@@ -138,10 +174,10 @@ class Campaign:
             for test in json.load(file)["tests"]:
                 name = test["name"].split(" :: ")[1]
                 if test["code"] == "PASS":
-                    self.lit.append(Test(name, [], seconds=test["elapsed"]))
-                elif test["code"] != "UNSUPPORTED":
+                    seconds[name] = test["elapsed"]
+                elif test["code"] not in ("UNSUPPORTED", "EXCLUDED"):
                     print(f"mutate: without a fault {name} is {test['code']}: left out", flush=True)
-        self.lit.sort(key=lambda test: test.seconds)
+        return seconds
 
     def lit_tool(self):
         with open(os.path.join(self.out, "CMakeCache.txt")) as file:
@@ -208,7 +244,7 @@ class Campaign:
         return f"{test.name}: {spec[0][7:]}" if spec else test.name
 
     def search_lit(self, number, worker):
-        best = sorted((t for t in self.lit if t.finds), key=lambda t: -t.gain())[:8]
+        best = sorted((t for t in self.lit if t.finds >= 1), key=lambda t: -t.gain())[:8]
         rest = [t for t in self.lit if t not in best]
         batches, total, passed = [best] + [[] for _ in LIT_SHARES], sum(t.seconds for t in rest), 0.0
         for test in rest: # Shortest first.

@@ -17,9 +17,12 @@ def line(number, path, at, operator, original, mutated):
 
 
 def effect(result):
-    """output: kernels or their results change; diagnosis: only what a test of errors sees; none."""
-    if result["text_changes"] or result["results_change"]:
+    """output: kernels or their results change; ptx: code of the GPU alone, made behind what
+    the host device runs; diagnosis: only what a test of errors sees; none."""
+    if result["results_change"]:
         return "output"
+    if result["text_changes"]:
+        return "ptx" if result["file"].startswith("lib/Codegen/") else "output"
     return "diagnosis" if result["lit"] or result["host_tests"] else "none"
 
 
@@ -63,7 +66,7 @@ def score(results):
     """Counts: faults that change output, of them found by numerics; faults that change anything, of them found by lit."""
     output = [r for r in results if effect(r) == "output"]
     seen = [r for r in results if effect(r) != "none"]
-    return {"faults": len(results), "output": len(output), "numerics": sum(bool(r["numerics"]) for r in output),
+    return {"faults": len(results), "output": len(output), "ptx": sum(effect(r) == "ptx" for r in results), "numerics": sum(bool(r["numerics"]) for r in output),
             "changes": len(seen), "lit": sum(bool(r["lit"]) for r in seen),
             "lit_or_host_tests": sum(bool(r["lit"] or r["host_tests"]) for r in seen)}
 
@@ -77,6 +80,7 @@ def markdown(root, seed, results, refused):
     rows = [f"# Mutation test\n\nSeed {seed}: {len(results)} faults; {refused} others drawn before did not compile.\n",
             f"- Kernels or their results change: {total['output']}; numerics alone find "
             f"{share(total['numerics'], total['output'])}.",
+            f"- Only the PTX changes, behind what the host device runs: {total['ptx']}, which numerics there cannot find.",
             f"- Anything changes, also what is refused or reported: {total['changes']}; lit finds "
             f"{share(total['lit'], total['changes'])}, with the tests of the host device "
             f"{share(total['lit_or_host_tests'], total['changes'])}.",
