@@ -9,10 +9,13 @@ import sys
 
 from operators import rewrite
 
-PARTS = ["cmake", "dialects", "docs", "examples", "include", "lib", "passes", "runtime", "scripts", "test", "tools",
-         "CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md", "LICENSE"]
 TARGETS = ["replayssm-opt", "replayssm-run", "replayssm-cursor-tests", "replayssm-layers-tests", "replayssm-host-tests",
-           "replayssm-runtime-tests"]
+           "replayssm-runtime-tests", "replayssm-range-tests", "replayssm-gate-tests"]
+
+
+def parts(root):
+    """What the tree is made of: all but builds and hidden files."""
+    return sorted(name for name in os.listdir(root) if not name.startswith((".", "build")))
 
 
 def put(path, content):
@@ -67,7 +70,7 @@ class Builder:
         mutated, kept = {}, set()
         for number, (path, site) in chosen.items():
             mutated.setdefault(path, {})[number] = site
-        for part in PARTS:
+        for part in parts(self.root):
             source = os.path.join(self.root, part)
             files = [source] if os.path.isfile(source) else [
                 os.path.join(base, name) for base, _, names in os.walk(source) for name in names]

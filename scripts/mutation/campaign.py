@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 SUITES = ["covering", "covering_verify", "covering_recurrent"]
-NUMERIC_TESTS = ["replayssm-cursor-tests", "replayssm-layers-tests"]
+NUMERIC_TESTS = ["replayssm-cursor-tests", "replayssm-layers-tests", "replayssm-range-tests", "replayssm-gate-tests"]
 HOST_TESTS = ["replayssm-host-tests", "replayssm-runtime-tests"]
 CHIPS = ["sm_90a", "sm_100a"]
 MEMORY_BYTES = 8 << 30

@@ -7,6 +7,8 @@ so that a change of the factors shows.
 """
 import argparse
 import itertools
+import json
+import os
 import random
 import re
 import subprocess
@@ -152,7 +154,12 @@ def run_suite(doc, factors, seed, command, count, legal=None, extra=()):
     parser.add_argument("--cache", metavar="DIR", help="compiled kernels are kept there (cuda)")
     parser.add_argument("--compile-only", metavar="CHIP",
                         help="only compile the array of --device=cuda into --cache, for this chip; needs no GPU")
+    parser.add_argument("--digests", metavar="FILE",
+                        help="hashes of every buffer behind every launch: compared with those of FILE, or kept there "
+                             "where it has none of this array")
     args = parser.parse_args()
+    if args.digests and args.compile_only:
+        parser.error("--digests needs a run, not --compile-only")
     if args.compile_only and not args.cache:
         parser.error("--compile-only needs --cache=<folder>")
     if args.compile_only and args.device != "cuda":
@@ -162,7 +169,7 @@ def run_suite(doc, factors, seed, command, count, legal=None, extra=()):
     lines = [command(args.run, args.device, case, i) for i, case in enumerate(cases)]
     if args.cache:
         lines = [cached(line, args) for line in lines]
-    return run_all(lines, args, count[args.device])
+    return run_all(lines, args, count[args.device], os.path.basename(sys.argv[0]))
 
 
 def cached(line, args):
@@ -173,7 +180,22 @@ def cached(line, args):
     return [part for part in line if part != f"--device={args.device}"] + ["--compile-only", f"--target={args.compile_only}"]
 
 
-def run_all(lines, args, count):
+def other_bits(path, suite, found):
+    """The cases whose hashes are not those kept; all are kept where none of the suite are."""
+    kept = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            kept = json.load(file)
+    if suite in kept:
+        return [case for case, hashes in found.items() if kept[suite].get(case) != hashes]
+    kept[suite] = found
+    with open(path, "w") as file:
+        json.dump(kept, file, indent=0, sort_keys=True)
+        file.write("\n")
+    return []
+
+
+def run_all(lines, args, count, suite):
     """Runs every check; the status of the script."""
     if len(lines) != count:
         print(f"expected {count} cases but got {len(lines)}: update COUNT if the factors changed")
@@ -189,7 +211,7 @@ def run_all(lines, args, count):
         result = subprocess.run(line, capture_output=True, text=True)
         return line, result, time.time() - start
 
-    failed, slowest, found, compiled = 0, [], 0, 0
+    failed, slowest, found, compiled, hashes = 0, [], 0, 0, {}
     with ThreadPoolExecutor(args.jobs) as pool:
         for line, result, seconds in pool.map(one, lines):
             slowest.append((seconds, line))
@@ -197,14 +219,19 @@ def run_all(lines, args, count):
                 failed += 1
                 print("FAIL", " ".join(line[1:]))
                 print(result.stdout[-3000:], result.stderr[-3000:], flush=True)
+            case = " ".join(part for part in line[2:] if not part.startswith("--cache="))
+            hashes[case] = re.findall(r", buffers ([0-9a-f]{16})$", result.stdout, re.MULTILINE)
             for counts in re.findall(r"^cache: (\d+) kernels found, (\d+) compiled$", result.stdout, re.MULTILINE):
                 found, compiled = found + int(counts[0]), compiled + int(counts[1])
     for seconds, line in sorted(slowest, reverse=True)[:3]:
         print(f"slowest: {seconds:.1f} s  {line[2]} {line[4]}")
     if found + compiled:
         print(f"cache: {found} kernels found, {compiled} compiled")
+    others = other_bits(args.digests, suite, hashes) if args.digests and not failed else []
+    for case in others:
+        print("OTHER BITS", case)
     print(f"{len(lines) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return 1 if failed or others else 0
 
 
 if __name__ == "__main__":

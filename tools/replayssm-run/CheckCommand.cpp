@@ -109,10 +109,11 @@ int run::runCheck(const Options &options) {
         return report(result.status());
       bool ok = result->violations == 0;
       count(ok);
-      std::printf("%s %s  rows %lld, %lld steps, digest %016llx\n  %s\n%s", ok ? "PASS" : "FAIL",
+      std::printf("%s %s  rows %lld, %lld steps, digest %016llx, buffers %016llx\n  %s\n%s", ok ? "PASS" : "FAIL",
                   manifest.name.c_str(), static_cast<long long>(B),
                   static_cast<long long>(result->steps),
-                  static_cast<unsigned long long>(result->digest), manifest.spec.c_str(),
+                  static_cast<unsigned long long>(result->digest),
+                  static_cast<unsigned long long>(result->buffers), manifest.spec.c_str(),
                   toText(*result).c_str());
       if (!device->isHost())
         printResources(manifest.name, result->resources);
