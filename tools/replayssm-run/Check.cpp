@@ -45,7 +45,7 @@ private:
   std::optional<Case> c;          ///< Buffers after the launch.
   std::optional<Case> before;     ///< Host mirrors before it (no device buffers).
   std::vector<std::vector<double>> trajectory; ///< [row * HV + hv] fp64 state.
-  std::vector<double> gateSum;    ///< Sum of |g| that no ring stored.
+  std::vector<double> gateSum;    ///< What gates that no ring stored may add.
   std::vector<Rms> deltaRms, stateRms;
   Recorder rec;
   CheckReport &report;
@@ -133,18 +133,15 @@ void Checker::compareHead(int64_t row, int64_t hv) {
   std::vector<double> next = reference::materialise(spec, state, records.view());
   reference::advance(spec, next, ref);
   std::vector<double> got = c->stateOf("state", c->targetSlot(row), hv);
-  double largestGate = 0;
-  for (double g : ref.g)
-    largestGate = std::max(largestGate, std::min(std::fabs(g), 88.0));
-  double slack = 2.4e-7 * largestGate, error = rec.compareState(got, next, slack, where);
+  double slack = rec.gateSlack(token, ref.g), error = rec.compareState(got, next, slack, where);
   if (spec.state != DType::F32)
     return;
   // Without the share of the one gate that no ring stored.
   stateRms[index].add(std::max(0.0, error - slack));
   reference::advance(spec, trajectory[index], reference::step(spec, trajectory[index], {}, token));
-  gateSum[index] += largestGate;
+  gateSum[index] += slack;
   rec.record(report.trajectory, relativeError(got, trajectory[index]),
-             2e-6 * rec.growth + 2.4e-7 * gateSum[index], where);
+             2e-6 * rec.growth + gateSum[index], where);
 }
 
 /// A state that was stored elsewhere is where its row goes on.

@@ -177,6 +177,28 @@ void Recorder::compareOutput(const Array &out, int64_t token, int64_t hv,
   record(report.out, worst, 1.0, where);
 }
 
+/// Whether the contract bounds exp(g) there and not g.
+static bool isFar(const reference::Token &token, int64_t channel) {
+  double sum = token.a[channel] + token.dtBias[channel];
+  return !(std::fabs(token.aLog) <= 80 && std::fabs(sum) <= std::numeric_limits<float>::max());
+}
+
+/// A softplus or sigmoid below 2^-126 may flush to zero before it is scaled: gates that are smaller than this.
+static double vanishingGate(const KernelSpec &spec, const reference::Token &token) {
+  return (spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog)) * 0x1p-125;
+}
+
+double Recorder::gateSlack(const reference::Token &token, const std::vector<double> &gates) const {
+  double largest = 0;
+  for (size_t channel = 0; channel < gates.size(); ++channel) {
+    double g = std::min(std::fabs(gates[channel]), 88.0), slack = 2.4e-7 * g;
+    if (spec.gate != Gate::Precomputed)
+      slack += isFar(token, channel) ? 1e-6 : std::fabs(gates[channel]) < vanishingGate(spec, token) ? g : 0;
+    largest = std::max(largest, slack);
+  }
+  return largest;
+}
+
 void Recorder::compareGate(double got, double expected, const reference::Token &token, int64_t channel,
                            const std::string &where) {
   // NaN goes first everywhere.
@@ -184,16 +206,14 @@ void Recorder::compareGate(double got, double expected, const reference::Token &
     return record(report.gate, got == expected ? 0 : std::fabs(got - expected) / ulp(DType::F32, expected), 0, where);
   if (!(got <= 0))
     return record(report.gate, INFINITY, 4, where);
-  double sum = token.a[channel] + token.dtBias[channel];
-  if (!(std::fabs(token.aLog) <= 80 && std::fabs(sum) <= std::numeric_limits<float>::max()))
+  if (isFar(token, channel))
     return record(report.farGate, std::fabs(std::exp(got) - std::exp(expected)), 1e-6, where);
   // What f32 cannot hold is infinite.
   if (expected < -std::numeric_limits<float>::max())
     expected = -INFINITY;
   if (got == expected)
     return record(report.gate, 0, 4, where);
-  // A softplus or sigmoid below 2^-126 may flush to zero before it is scaled.
-  double smallest = (spec.gate == Gate::Safe ? -spec.lowerBound : std::exp(token.aLog)) * 0x1p-125;
+  double smallest = vanishingGate(spec, token);
   double slack = std::fabs(expected) < smallest ? smallest : 0;
   record(report.gate, std::max(std::fabs(got - expected) - slack, 0.0) / ulp(DType::F32, expected), 4, where);
 }

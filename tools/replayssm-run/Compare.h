@@ -68,6 +68,8 @@ public:
     report.digest = hashBytes(report.digest, array.host.data(), array.host.size());
   }
 
+  /// What the gates of one step may add to the relative error of a state: no ring stored them.
+  double gateSlack(const reference::Token &token, const std::vector<double> &gates) const;
   /// The output row of one token of the value v; `expected` is the oracle's.
   void compareOutput(const Array &out, int64_t token, int64_t hv, const std::vector<double> &expected,
                      double vNorm, const std::string &where);

@@ -59,19 +59,11 @@ private:
   Windows windows;
   Case before; ///< Host mirrors before it (no device buffers).
   std::vector<std::vector<double>> trajectory; ///< [headIndex] fp64 state.
-  std::vector<double> gateSum;                 ///< Of the trajectory.
+  std::vector<double> gateSum;                 ///< What gates may add to its error.
   std::vector<Rms> stateRms;
   Recorder rec;
   bool storesAll;
 };
-
-/// What the gates of one step may add to a state: no ring stored them.
-double gateSlack(const reference::Step &step) {
-  double largest = 0;
-  for (double g : step.g)
-    largest = std::max(largest, std::min(std::fabs(g), 88.0));
-  return 2.4e-7 * largest;
-}
 
 Result<CheckReport> RecurrentChecker::run() {
   size_t heads = c.layers() * options.rows * spec.HV;
@@ -138,7 +130,7 @@ void RecurrentChecker::compareSnapshots(int64_t row, int64_t hv) {
     reference::Step step = reference::step(spec, after[t], {}, tokens[t]);
     rec.compareOutput(c.arrays.at("out"), windows.first(row) + t, hv, step.o, norm(tokens[t].v), where);
     reference::advance(spec, after[t], step);
-    slack.push_back((parent < 0 ? 0 : slack[parent]) + gateSlack(step));
+    slack.push_back((parent < 0 ? 0 : slack[parent]) + rec.gateSlack(tokens[t], step.g));
     double error = rec.compareState(c.stateOf("snapshots", slot, hv, t * snapshotElements()), after[t],
                                     slack[t], where);
     if (spec.state == DType::F32)
@@ -170,7 +162,7 @@ void RecurrentChecker::compareReplayed(int64_t row, int64_t hv) {
     reference::Token token = c.token(windows.first(row) + t, hv);
     reference::Step step = reference::step(spec, state, {}, token);
     reference::advance(spec, state, step);
-    slack += gateSlack(step);
+    slack += rec.gateSlack(token, step.g);
     if (!trajectory.empty())
       reference::advance(spec, trajectory[index], reference::step(spec, trajectory[index], {}, token));
   }
