@@ -21,6 +21,7 @@ Result<Case> Case::create(Device &device, const KernelSpec &spec, const CaseOpti
   Case c;
   c.spec = spec;
   c.options = options;
+  c.isHost = device.isHost();
   c.rng.seed(options.seed * 0x9e3779b97f4a7c15ull + 1);
   int64_t B = options.rows, GK = spec.gateDim();
   bool ofSnapshots = spec.phase == Phase::Snapshots, ofInputs = spec.phase == Phase::InputReplay;
@@ -250,11 +251,33 @@ static uint64_t hashWords(uint64_t hash, const uint8_t *data, size_t size) {
   return hash;
 }
 
+/// A CPU gives a NaN the sign of whichever operand its compiler put first.
+static std::vector<uint8_t> withoutSignsOfNaN(const Array &array) {
+  std::vector<uint8_t> bytes = array.host;
+  auto clear = [&](auto sign, auto infinity) {
+    decltype(sign) bits;
+    for (size_t i = 0; i + sizeof bits <= bytes.size(); i += sizeof bits) {
+      std::memcpy(&bits, &bytes[i], sizeof bits);
+      if (decltype(sign)(bits & ~sign) > infinity)
+        bits &= ~sign;
+      std::memcpy(&bytes[i], &bits, sizeof bits);
+    }
+  };
+  if (array.width == 4)
+    clear(uint32_t(0x80000000), uint32_t(0x7f800000));
+  else if (array.width == 2)
+    clear(uint16_t(0x8000), uint16_t(array.dtype == DType::BF16 ? 0x7f80 : 0x7c00));
+  return bytes;
+}
+
 Status Case::download() {
   for (auto &[name, array] : arrays) {
     if (!array.host.empty())
       RSSM_RETURN_IF_ERROR(array.download());
-    history = hashWords(history, array.host.data(), array.host.size());
+    if (array.host.empty())
+      continue;
+    std::vector<uint8_t> plain = isHost ? withoutSignsOfNaN(array) : std::vector<uint8_t>();
+    history = hashWords(history, isHost ? plain.data() : array.host.data(), array.host.size());
   }
   return Status::ok();
 }

@@ -171,6 +171,7 @@ public:
   std::map<std::string, Array> arrays;
   std::map<std::string, Buffer> tables; ///< The address of each layer's part of an array.
   std::mt19937_64 rng;
+  bool isHost = false;
   uint64_t history = 0; ///< Hash of every byte of every buffer behind each launch so far.
 
 private:
