@@ -73,6 +73,13 @@ def Schedule : Pass<"replay-schedule", "::mlir::ModuleOp"> {
 // tile: a block-level program
 //===----------------------------------------------------------------------===//
 
+def Split : Pass<"replay-split", "::mlir::ModuleOp"> {
+  let summary = "Composite ops -> what is issued; what a row does stands under its condition";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+def Order : Pass<"replay-order", "::mlir::ModuleOp"> {
+  let summary = "Loads, gates, tokens, pairs, reads, writes: sorts ops by what they wait for";
+}
 def LowerToTile : Pass<"replay-lower-to-tile", "::mlir::ModuleOp"> {
   let summary = "Each scheduled kernel -> a gpu.func of tile ops, with its manifest";
   let options = [Option<"chip", "chip", "std::string", "::replayssm::defaultTarget", "target of the gpu.module">];

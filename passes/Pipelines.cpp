@@ -40,6 +40,8 @@ void buildSchedule(OpPassManager &pm, const StageOptions &options) {
 }
 
 void buildTile(OpPassManager &pm, const StageOptions &options) {
+  pm.addPass(createSplit());
+  pm.addPass(createOrder());
   LowerToTileOptions lower;
   lower.chip = options.chip;
   pm.addPass(createLowerToTile(lower));

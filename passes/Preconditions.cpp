@@ -36,6 +36,37 @@ static LogicalResult expectScheduled(replay::KernelOp kernel) {
   return success();
 }
 
+static scf::IfOp rowBranch(replay::KernelOp kernel) {
+  for (auto branch : kernel.getBody().getOps<scf::IfOp>())
+    if (branch->hasAttr(rowAttr))
+      return branch;
+  return nullptr;
+}
+
+Block &replayssm::rowBlock(replay::KernelOp kernel) {
+  scf::IfOp branch = rowBranch(kernel);
+  return branch ? *branch.thenBlock() : kernel.getBody().front();
+}
+
+static LogicalResult expectSplit(replay::KernelOp kernel) {
+  bool isGuarded = rowBranch(kernel) != nullptr;
+  WalkResult walk = kernel.getBody().walk([&](Operation *op) {
+    bool isWhole = isa<replay::CursorOp>(op) || (!isGuarded && isa<replay::RowOp, replay::StoreOutOp, replay::StoreRowOp>(op));
+    if (!isWhole)
+      return WalkResult::advance();
+    op->emitOpError("expected a kernel whose composite ops are split: run replay-split first");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+static LogicalResult expectOrdered(replay::KernelOp kernel) {
+  auto markers = rowBlock(kernel).getOps<replay::PhaseOp>();
+  if (markers.begin() == markers.end())
+    return kernel.emitOpError("expected the phases of its ops: run replay-order first");
+  return success();
+}
+
 LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted) {
   if (failed(expectDerived(kernel)))
     return failure();
@@ -46,6 +77,10 @@ LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted
     return expectExpanded(kernel);
   case Prepared::Scheduled:
     return failed(expectExpanded(kernel)) ? failure() : expectScheduled(kernel);
+  case Prepared::Split:
+    return failed(expectPrepared(kernel, Prepared::Scheduled)) ? failure() : expectSplit(kernel);
+  case Prepared::Ordered:
+    return failed(expectPrepared(kernel, Prepared::Split)) ? failure() : expectOrdered(kernel);
   }
   llvm_unreachable("every step is one of the enum's");
 }

@@ -14,11 +14,19 @@ namespace replayssm {
 enum class Prepared {
   Derived,  ///< It has a body: replay-derive-kernels.
   Expanded, ///< The body has no layer ops any more: replay-expand-delta.
-  Scheduled ///< It has a tiling: replay-schedule.
+  Scheduled, ///< It has a tiling: replay-schedule.
+  Split,     ///< What it does for a row stands under the row's condition: replay-split.
+  Ordered    ///< Its phases are marked: replay-order.
 };
 
 /// Fails with an error that names the first pass that is missing.
 mlir::LogicalResult expectPrepared(replay::KernelOp kernel, Prepared wanted);
+
+/// On the scf.if around what a kernel does for a row.
+inline constexpr llvm::StringLiteral rowAttr = "replay.row";
+
+/// The block of what a split kernel does for a row; the body of one that has no rows.
+mlir::Block &rowBlock(replay::KernelOp kernel);
 
 /// Whether `func` calls device markers: the stages tile and gpu are behind it, so
 /// that they have nothing to check, plan or lower when its text is read again.

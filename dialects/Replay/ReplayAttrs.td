@@ -65,6 +65,11 @@ def Replay_TokenInputEnum : Replay_Enum<"TokenInput", "what a token brings", [
 def Replay_CopyEnum : Replay_Enum<"CopyKind", "how the state tile and the ring keys reach the block", [
   I32EnumAttrCase<"Direct", 0, "direct">, I32EnumAttrCase<"Bulk", 1, "bulk">]>;
 
+def Replay_PhaseEnum : Replay_Enum<"Phase", "what the ops of a block are issued for, in order", [
+  I32EnumAttrCase<"Loads", 0, "loads">, I32EnumAttrCase<"Gates", 1, "gates">, I32EnumAttrCase<"Tokens", 2, "tokens">,
+  I32EnumAttrCase<"Pairs", 3, "pairs">, I32EnumAttrCase<"Reads", 4, "reads">, I32EnumAttrCase<"Writes", 5, "writes">]>;
+def Replay_PhaseAttr : Replay_EnumAttr<Replay_PhaseEnum, "phase">;
+
 def Replay_RingShapeEnum : Replay_Enum<"RingShape", "where the first record of a ring lies", [
   I32EnumAttrCase<"Linear", 0, "linear">, I32EnumAttrCase<"Circular", 1, "circular">]>;
 def Replay_RingShapeParameter

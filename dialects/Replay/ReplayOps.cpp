@@ -189,19 +189,13 @@ LogicalResult LoadRowOp::verify() {
   return success(succeeded(expectKernel(*this)));
 }
 
-LogicalResult LoadSlotOp::verify() {
-  if (failed(expectOneOf(*this, getName(), {"wp", "base", "is_flush"})))
-    return failure();
-  return success(succeeded(expectRingKernel(*this)));
-}
-
-int64_t LoadSlotOp::getMost() {
-  int64_t length = (*this)->getParentOfType<KernelOp>().getRingAttr().getLength();
-  switch (findKernelBuffer(getName())->range) {
+/// What a buffer of ring slots holds at most.
+static int64_t greatestOf(StringRef buffer, RingAttr ring) {
+  switch (findKernelBuffer(buffer)->range) {
   case KernelBuffer::Range::Count:
-    return length;
+    return ring.getLength();
   case KernelBuffer::Range::Position:
-    return length - 1;
+    return ring.getLength() - 1;
   case KernelBuffer::Range::Flag:
     return 1;
   case KernelBuffer::Range::Any:
@@ -209,6 +203,27 @@ int64_t LoadSlotOp::getMost() {
   }
   llvm_unreachable("the verifier admits integers of ring slots only");
 }
+
+LogicalResult LoadSlotOp::verify() {
+  if (failed(expectOneOf(*this, getName(), {"wp", "base", "is_flush"})))
+    return failure();
+  FailureOr<KernelOp> kernel = expectRingKernel(*this);
+  if (failed(kernel))
+    return failure();
+  int64_t most = greatestOf(getName(), kernel->getRingAttr()), given = getMost().value_or(most);
+  if (given > most)
+    return emitOpError() << "expected at most " << most << " but got " << given;
+  if (given < 0)
+    return emitOpError() << "expected at least 0 but got " << given;
+  return success();
+}
+
+int64_t LoadSlotOp::greatest() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  return getMost() ? static_cast<int64_t>(*getMost()) : greatestOf(getName(), kernel.getRingAttr());
+}
+
+LogicalResult PhaseOp::verify() { return success(succeeded(expectKernel(*this))); }
 
 LogicalResult ExpectOp::verify() { return success(succeeded(expectKernel(*this))); }
 

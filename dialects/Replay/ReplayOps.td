@@ -174,14 +174,14 @@ def Replay_LoadSlotOp : Replay_Op<"load_slot", [Pure]> {
   let summary = "wp (0 .. L), base (0 .. L - 1) or is_flush (0 or 1) of a ring slot";
   let description = [{
     A number outside its range is brought inside, so that no slot but the row's own
-    is reached; the host device reports it.
+    is reached; the host device reports it. `most` is a range smaller than the buffer's own.
   }];
-  let arguments = (ins StrAttr:$name, Index:$ring);
+  let arguments = (ins StrAttr:$name, Index:$ring, OptionalAttr<I64Attr>:$most);
   let results = (outs Index:$value);
-  let assemblyFormat = "$name $ring attr-dict";
+  let assemblyFormat = "$name $ring (`most` `(` $most^ `)`)? attr-dict";
   let extraClassDeclaration = [{
     /// The greatest number that may stand there; the least is 0.
-    int64_t getMost();
+    int64_t greatest();
   }];
   let hasVerifier = 1;
 }
@@ -343,6 +343,18 @@ def Replay_StoreRowOp : Replay_Op<"store_row"> {
   let summary = "This row's element of fold_len or track_pos <- value";
   let arguments = (ins StrAttr:$name, Index:$value);
   let assemblyFormat = "$name `,` $value attr-dict";
+  let hasVerifier = 1;
+}
+
+def Replay_PhaseOp : Replay_Op<"phase"> {
+  let summary = "Here the ops of this phase begin, up to the next one or the end of the block";
+  let description = [{
+    The phases of a block: loads; gates along K and their exponentials, which threads
+    share out; what else depends on loads alone; scores of pairs of tokens; reads of the
+    state and of records, and what is made of them; writes.
+  }];
+  let arguments = (ins Replay_PhaseAttr:$phase);
+  let assemblyFormat = "`` $phase attr-dict";
   let hasVerifier = 1;
 }
 

@@ -62,7 +62,7 @@ Value Deriver::clamp(Value x, Value low, Value high) {
   return arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, x, low), high);
 }
 Value Deriver::loadRow(StringRef name, Value column) { return LoadRowOp::create(b, loc, name, column); }
-Value Deriver::loadSlot(StringRef name) { return LoadSlotOp::create(b, loc, name, row.getRing()); }
+Value Deriver::loadSlot(StringRef name) { return LoadSlotOp::create(b, loc, name, row.getRing(), IntegerAttr()); }
 void Deriver::expect(StringRef name, Value value, Value low, Value high) {
   ExpectOp::create(b, loc, name, value, low, high);
 }

@@ -1,7 +1,6 @@
 //===- LowerToTile.cpp - Scheduled kernels -> gpu.funcs of tile ops -------===//
 //
-// Loads that do not need the slot come first, everything else stands under
-// `if live`; null rows write zeros.
+// Op by op, in their order.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/LowerToTile.h"
@@ -25,80 +24,29 @@ LogicalResult Lowering::run() {
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);
   openGrid();
-  Block &body = kernel.getBody().front();
-  if (failed(lowerWhere(body, [](Operation &op) { return isa<replay::RowOp, replay::WindowOp>(op); })))
-    return failure();
-  // Numbers of the row alone need no slot; null rows have theirs all the same.
-  if (!live && llvm::any_of(signature.args, [](const Arg &arg) { return arg.name == "state_idx"; }))
-    loadRow();
-  if (llvm::any_of(body.getOps<replay::CursorOp>(),
-                   [](replay::CursorOp op) { return !op.getFlush().use_empty(); }))
-    forced = loadForced();
-  // These need no slot.
-  if (failed(lowerWhere(body, [](Operation &op) {
-        return isa<replay::LoadTokenOp, replay::LoadParamOp, replay::LoadRowOp, replay::LoadParentsOp>(op);
-      })))
-    return failure();
-  if (live) {
-    // A row without tokens writes nothing, neither outputs nor records, where all
-    // that is written belongs to a token.
-    bool storesState = false;
-    kernel.getBody().walk([&](replay::StoreStateOp) { storesState = true; });
-    for (auto out : body.getOps<replay::StoreOutOp>())
-      if (!out.getWindow().empty() && !storesState)
-        live = arith::AndIOp::create(b, live, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
-                                                                   tokensFrom(out.getWindow(), 0), index(0)));
-    auto branch = scf::IfOp::create(b, live, /*withElseRegion=*/true);
-    b.setInsertionPointToStart(branch.elseBlock());
-    storeZeros();
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  auto isLoad = [](Operation &op) {
-    // Numbers too: the conditions of branches are known to what is before them.
-    bool isNumber = op.getNumResults() == 1 && OpTrait::hasElementwiseMappableTraits(&op) &&
-                    op.getResult(0).getType().isIntOrIndex();
-    return isNumber || isa<replay::PathMaskOp, replay::CursorOp, replay::LoadSlotOp, replay::ExpectOp, replay::LoadStateOp, replay::LoadRingOp>(op);
-  };
-  // Gates along K are spread over the block: all of them before any is gathered.
-  auto isSpread = [](Operation &op) {
-    if (isa<math::ExpOp>(op) &&
-        !isa_and_nonnull<replay::GateOp, replay::CumulateOp>(op.getOperand(0).getDefiningOp()))
-      return false;
-    return isa<replay::GateOp, replay::CumulateOp, math::ExpOp, replay::RingWeightsOp>(op) &&
-           cast<ShapedType>(op.getResult(0).getType()).getDimSize(1) > 1;
-  };
-  if (failed(lowerWhere(body, isLoad)))
-    return failure();
-  stageTokens();
-  // What only depends on tokens of a window comes before the reads: its barriers are
-  // those of the reads.
-  auto isOfTokens = [&](Operation &op) {
-    bool repeats = isa<tile::BroadcastOp>(op) && isWindowed(op) && !columns.contains(op.getOperand(0));
-    return isColumnOp(op) || isFormedLater(op) || repeats;
-  };
-  auto isOfPairs = [&](Operation &op) { return isWindowed(op) && isa<replay::ScoresOp>(op); };
-  if (failed(lowerWhere(body, isSpread)) || failed(lowerWhere(body, isOfTokens)))
-    return failure();
-  formOperands(body);
-  if (failed(lowerWhere(body, isOfPairs)) || failed(lowerWhere(body, [](Operation &) { return true; })))
-    return failure();
+  for (Operation &op : kernel.getBody().front())
+    if (failed(lowerOp(op)))
+      return failure();
   b.setInsertionPointToEnd(entry);
   b.setLoc(kernel.getLoc());
   gpu::ReturnOp::create(b);
   return success();
 }
 
-/// Lowers, in order, the ops that are wanted and whose operands are there.
-LogicalResult Lowering::lowerWhere(Block &block, function_ref<bool(Operation &)> wanted) {
-  for (Operation &op : block) {
-    bool ready = llvm::all_of(op.getOperands(), [&](Value operand) {
-      return lowered.contains(operand.getDefiningOp());
-    });
-    if (lowered.contains(&op) || !ready || !wanted(op))
-      continue;
-    if (failed(lowerOp(op)))
-      return failure();
-    lowered.insert(&op);
+/// What a phase begins with.
+LogicalResult Lowering::lowerPhase(replay::PhaseOp op) {
+  switch (op.getPhase()) {
+  case replay::Phase::Gates:
+    stageTokens();
+    break;
+  case replay::Phase::Pairs:
+    formOperands(op);
+    break;
+  case replay::Phase::Loads:
+  case replay::Phase::Tokens:
+  case replay::Phase::Reads:
+  case replay::Phase::Writes:
+    break;
   }
   return success();
 }
@@ -113,7 +61,7 @@ LogicalResult Lowering::lowerOp(Operation &op) {
 LogicalResult Lowering::lowerPlain(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](replay::RowOp op) { return lowerRow(op); })
-      .Case([&](replay::CursorOp op) { return lowerCursor(op); })
+      .Case([&](replay::PhaseOp op) { return lowerPhase(op); })
       .Case([&](replay::LoadSlotOp op) { return lowerLoadSlot(op); })
       .Case([&](replay::SetCursorOp op) { return lowerSetCursor(op); })
       .Case([&](replay::WindowOp op) { return lowerWindow(op); })
@@ -179,7 +127,7 @@ struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
   using LowerToTileBase::LowerToTileBase;
 
   LogicalResult lowerKernel(replay::KernelOp kernel, OpBuilder &b) {
-    if (failed(expectPrepared(kernel, Prepared::Scheduled)) || failed(verifyOrigins(kernel)))
+    if (failed(expectPrepared(kernel, Prepared::Ordered)) || failed(verifyOrigins(kernel)))
       return failure();
     FailureOr<Signature> signature = Signature::of(kernel);
     if (failed(signature))

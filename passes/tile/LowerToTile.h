@@ -79,6 +79,8 @@ void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &con
 /// has scores of both.
 mlir::FailureOr<Value> parentsOf(mlir::Operation *op, Value scores);
 
+bool isDefinedBefore(Value value, mlir::Operation *op);
+
 class Lowering {
 public:
   Lowering(replay::KernelOp kernel, const Signature &signature, mlir::gpu::GPUFuncOp func);
@@ -89,12 +91,10 @@ private:
   using RankedTensorType = mlir::RankedTensorType;
 
   // LowerToTile.cpp: control.
-  mlir::LogicalResult lowerWhere(mlir::Block &block,
-                                 llvm::function_ref<bool(mlir::Operation &)> wanted);
+  mlir::LogicalResult lowerPhase(replay::PhaseOp op);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerPlain(mlir::Operation &op);
   mlir::LogicalResult lowerElementwise(mlir::Operation &op);
-  void storeZeros();
   void storeOut(replay::StoreOutOp op, int64_t t, Value out);
 
   // LowerToTileLoop.cpp: branches and loops, single records.
@@ -126,13 +126,11 @@ private:
              Value owner = {}, int64_t colStride = 1);
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
   Value loadRow();
-  Value loadForced();
   /// A number that a row was given (i32): clamped, and reported by the host device
   /// where that changes it.
   Value inRange(llvm::StringRef name, Value number, int64_t low, int64_t high);
   mlir::LogicalResult lowerExpect(replay::ExpectOp op);
   mlir::LogicalResult lowerRow(replay::RowOp op);
-  mlir::LogicalResult lowerCursor(replay::CursorOp op);
   mlir::LogicalResult lowerLoadSlot(replay::LoadSlotOp op);
   mlir::LogicalResult lowerSetCursor(replay::SetCursorOp op);
   mlir::LogicalResult lowerWindow(replay::WindowOp op);
@@ -200,7 +198,7 @@ private:
   Value staged(Value source);
   tile::Layout formedRow() const;
   Value operandRows(Value x);
-  void formOperands(mlir::Block &block);
+  void formOperands(replay::PhaseOp marker);
   bool isLoop(int64_t count) const { return count > dims.unroll; } ///< Over so many tokens.
   void forTokens(int64_t count, llvm::function_ref<void(Value)> body);
   Value rowAt(Value smem, Value t);
@@ -270,11 +268,9 @@ private:
   Value row, head, keyHead, vTile, vOffset;
   Value ownsKeyHead, ownsTile; // i1; null = every block
   Value live;                  // i1
-  Value forced;                // i1
 
   llvm::StringMap<Value> buffers;      ///< Of this block's layer, where there are many.
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
-  llvm::DenseSet<mlir::Operation *> lowered;
   /// Windows: lowered rows; what is formed where it is used.
   llvm::DenseMap<std::pair<Value, int64_t>, Value> rows;
   llvm::DenseSet<Value> lazy;

@@ -141,12 +141,6 @@ Value Lowering::loadRow() {
   return raw;
 }
 
-/// Whether the row's ring is to be folded whatever it holds.
-Value Lowering::loadForced() {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalarLoad("force_flush", b.getI8Type(), row),
-                               arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
-}
-
 Value Lowering::inRange(StringRef name, Value number, int64_t low, int64_t high) {
   Value least = i32(low), most = i32(high);
   tile::ExpectOp::create(b, name, number, least, most);
@@ -171,23 +165,12 @@ LogicalResult Lowering::lowerRow(replay::RowOp op) {
   return success();
 }
 
-LogicalResult Lowering::lowerCursor(replay::CursorOp op) {
-  int64_t most = op.getLength() - 1;
-  Value wp = inRange("wp", scalarLoad("wp", b.getI32Type(), values[op.getRing()]), 0, most);
-  values[op.getWp()] = toIndex(wp);
-  if (op.getFlush().use_empty())
-    return success();
-  Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, i32(most));
-  values[op.getFlush()] = arith::OrIOp::create(b, full, forced ? forced : loadForced());
-  return success();
-}
-
 LogicalResult Lowering::lowerLoadSlot(replay::LoadSlotOp op) {
   Type type = integerType(b.getContext(), op.getName());
   Value number = scalarLoad(op.getName(), type, values[op.getRing()]);
   if (!type.isInteger(32))
     number = arith::ExtSIOp::create(b, b.getI32Type(), number);
-  values[op.getValue()] = toIndex(inRange(op.getName(), number, 0, op.getMost()));
+  values[op.getValue()] = toIndex(inRange(op.getName(), number, 0, op.greatest()));
   return success();
 }
 

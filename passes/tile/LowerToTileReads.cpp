@@ -10,6 +10,12 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
+/// Whether `value` is there where `op` stands, in the same block or around it.
+bool lower::isDefinedBefore(Value value, Operation *op) {
+  Operation *def = value.getDefiningOp();
+  return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
+}
+
 Value Lowering::stageTile(Value source, Value tile) {
   Value smem = alloc(dims.tokens, dims.K, b.getF32Type());
   store(f32(tile), smem, i64(0), dims.K);
@@ -41,14 +47,14 @@ Value Lowering::operandRows(Value x) {
 
 /// Those of all reads of `block` that can be formed by now, in front of one barrier;
 /// large ones where they are read, so that one takes the bytes of another.
-void Lowering::formOperands(Block &block) {
+void Lowering::formOperands(replay::PhaseOp marker) {
   if (dims.tokens == 1 || dims.tokens * dims.K > 2048)
     return;
-  for (Operation &op : block) {
+  for (Operation &op : *marker->getBlock()) {
     auto read = dyn_cast<replay::ReadOp>(op);
     auto ringRead = dyn_cast<replay::RingReadOp>(op);
     for (Value x : read ? read.getXs() : ringRead ? ringRead.getXs() : ValueRange())
-      if (lowered.contains(x.getDefiningOp()))
+      if (isDefinedBefore(x, marker))
         operandRows(x);
   }
 }

@@ -58,15 +58,10 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       used["state_idx"] = i32;
       if (!rowOp.getRing().use_empty())
         used["ring_idx"] = i32;
-    } else if (auto cursor = dyn_cast<replay::CursorOp>(op)) {
-      perHead = false;
-      used["wp"] = i32;
-      if (!cursor.getFlush().use_empty())
-        used["force_flush"] = integerType(context, "force_flush");
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
-    } else if (isa<replay::ExpectOp>(op)) {
+    } else if (isa<replay::ExpectOp, replay::PhaseOp>(op)) {
       perHead = false;
     } else if (isa<replay::LoadParentsOp>(op)) {
       perHead = false;

@@ -99,28 +99,6 @@ void Lowering::storeOut(replay::StoreOutOp op, int64_t t, Value out) {
         tokensFrom(op.getWindow(), t));
 }
 
-/// What a null row writes.
-void Lowering::storeZeros() {
-  kernel.getBody().walk([&](replay::StoreOutOp op) {
-    b.setLoc(op.getLoc());
-    // Loads of no rows: zeros that come with the layout of the output.
-    Value zero = load(arg("out"), i64(0), {1, dims.bv}, op.getIo(), dims.V,
-                      valueLayout(), index(0));
-    // Of all tokens of the row, however many the op writes at a time.
-    SmallVector<Value, 2> window;
-    for (auto ofRow : kernel.getBody().getOps<replay::WindowOp>())
-      window.assign({ofRow.getFirst(), ofRow.getLength()});
-    for (int64_t t = 0, count = window.empty() ? 1 : dims.tokens; t < count; ++t)
-      store(zero, arg("out"), offset("out", tokenAt(window, t), head, dims.V, vOffset), dims.V,
-            tokensFrom(window, t));
-  });
-  kernel.getBody().walk([&](replay::StoreRowOp op) {
-    b.setLoc(op.getLoc());
-    int32_t none = findKernelBuffer(op.getName())->ofNull;
-    storeRow(op.getName(), arith::ConstantOp::create(b, b.getI32IntegerAttr(none)));
-  });
-}
-
 /// Blocks that an address does not tell apart: the first of them stores. Null = all.
 Value Lowering::ownerOf(replay::FieldAttr field) {
   Value ofHead, ofTile;

@@ -152,7 +152,7 @@ SmallVector<replay::ScoresOp> Lowering::scoresLike(replay::ScoresOp op) {
   for (Operation *user : op.getG().getUsers()) {
     auto other = dyn_cast<replay::ScoresOp>(user);
     if (other && other != op && other->getBlock() == op->getBlock() && other.getG() == op.getG() && other.getY() == op.getY() &&
-        other.getParents() == op.getParents() && lowered.contains(other.getX().getDefiningOp()))
+        other.getParents() == op.getParents() && isDefinedBefore(other.getX(), op))
       group.push_back(other);
   }
   return group;

@@ -15,4 +15,12 @@
 // EXPAND: error: 'replay.{{l2norm|delta}}' op expected no layer ops in a kernel: run replay-expand-delta first
 
 // RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-lower-to-tile 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-split 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // SCHEDULE: error: 'replay.kernel' op expected a 'tiling': run replay-schedule first
+
+// RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-schedule -replay-order 2>&1 | FileCheck %s --check-prefix=SPLIT
+// RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-schedule -replay-lower-to-tile 2>&1 | FileCheck %s --check-prefix=SPLIT
+// SPLIT: error: 'replay.{{row|cursor}}' op expected a kernel whose composite ops are split: run replay-split first
+
+// RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-schedule -replay-split -replay-lower-to-tile 2>&1 | FileCheck %s --check-prefix=ORDER
+// ORDER: error: 'replay.kernel' op expected the phases of its ops: run replay-order first

@@ -251,15 +251,15 @@ static uint64_t hashWords(uint64_t hash, const uint8_t *data, size_t size) {
   return hash;
 }
 
-/// A CPU gives a NaN the sign of whichever operand its compiler put first.
-static std::vector<uint8_t> withoutSignsOfNaN(const Array &array) {
+/// A CPU gives a NaN the sign and the payload of whichever operand its compiler put first.
+static std::vector<uint8_t> withOneNaN(const Array &array) {
   std::vector<uint8_t> bytes = array.host;
   auto clear = [&](auto sign, auto infinity) {
     decltype(sign) bits;
     for (size_t i = 0; i + sizeof bits <= bytes.size(); i += sizeof bits) {
       std::memcpy(&bits, &bytes[i], sizeof bits);
       if (decltype(sign)(bits & ~sign) > infinity)
-        bits &= ~sign;
+        bits = infinity + 1;
       std::memcpy(&bytes[i], &bits, sizeof bits);
     }
   };
@@ -276,7 +276,7 @@ Status Case::download() {
       RSSM_RETURN_IF_ERROR(array.download());
     if (array.host.empty())
       continue;
-    std::vector<uint8_t> plain = isHost ? withoutSignsOfNaN(array) : std::vector<uint8_t>();
+    std::vector<uint8_t> plain = isHost ? withOneNaN(array) : std::vector<uint8_t>();
     history = hashWords(history, isHost ? plain.data() : array.host.data(), array.host.size());
   }
   return Status::ok();

@@ -344,6 +344,27 @@ replay.kernel @load_slot shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, 
 
 // -----
 
+replay.kernel @load_slot_most shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected at most 4 but got 5}}
+  %n = replay.load_slot "wp" %ring most(5)
+}
+
+// -----
+
+replay.kernel @load_slot_least shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <4, [<"g", f32, value, one>]> kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  // expected-error @below {{expected at least 0 but got -1}}
+  %n = replay.load_slot "base" %ring most(-1)
+}
+
+// -----
+
+// expected-error @below {{expected to be inside a replay.kernel}}
+replay.phase reads
+
+// -----
+
 replay.kernel @column shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
   %slot, %ring, %live = replay.row
   // expected-error @below {{expected accept_idx or parent but got 'fold_len'}}

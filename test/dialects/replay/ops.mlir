@@ -157,7 +157,8 @@ replay.layer @given <H = 2, HV = 4, K = 16, V = 8> null le0 {
 // Circular rings of raw inputs, trees, and states behind each token.
 // CHECK-LABEL: replay.kernel @tree
 // CHECK-SAME: ring <4, [{{.*}}<"raw_k", bf16, key, K>{{.*}}], circular> window 3 layers table
-// CHECK: %[[BASE:.*]] = replay.load_slot "base" %[[RING:.*]]
+// CHECK: replay.phase loads
+// CHECK: %[[BASE:.*]] = replay.load_slot "base" %[[RING:.*]] most(2)
 // CHECK: replay.load_row "dst_idx"
 // CHECK: replay.expect "dst_idx" %{{.*}} in %[[BASE]] to %{{.*}}
 // CHECK: %[[MASK:.*]] = replay.path_mask %[[N:.*]]
@@ -177,7 +178,8 @@ replay.layer @given <H = 2, HV = 4, K = 16, V = 8> null le0 {
 replay.kernel @tree shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #raw window 3 layers table kred <lanes = 4, vec = 4> {
   %slot, %ring, %live = replay.row
   %first, %length = replay.window
-  %base = replay.load_slot "base" %ring
+  replay.phase loads
+  %base = replay.load_slot "base" %ring most(2)
   %n = replay.load_row "dst_idx"
   replay.expect "dst_idx" %n in %base to %length
   %mask = replay.path_mask %n

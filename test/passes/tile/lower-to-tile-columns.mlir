@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
 
 // A number for each token keeps its dtype in shared memory. Bits have none there: they
 // are made row by row. So are constants.

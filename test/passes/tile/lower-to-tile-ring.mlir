@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
 
 // Records are loaded up to the cursor. Scores go from the owners of the rows to all
 // threads through shared memory; the sum over records has eight lanes.
@@ -165,10 +165,10 @@ replay.kernel @bulk shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kr
 // CHECK: tile.store %{{.*}}, %[[MW]]
 // CHECK: tile.load %[[MG]]{{.*}} layout <[r1:1], [r2:4, l8:1, r4:1]>
 // CHECK: arith.mulf %{{.*}} : tensor<1x64xf32>
+// CHECK: tile.load %[[MT]]
 // CHECK: %[[WK:.*]] = tile.load %[[MW]]{{.*}} -> tensor<4x64xf32>
 // CHECK: %[[KW:.*]] = arith.mulf %{{.*}}, %[[WK]] : tensor<4x64xf32>
 // CHECK: tile.dot %[[KW]]
-// CHECK: tile.load %[[MT]]
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>]>
 replay.kernel @gates_along_k shape <H = 1, HV = 2, K = 64, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
     tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 1> {

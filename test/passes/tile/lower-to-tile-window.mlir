@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
 
 // Tokens stand where query_start_loc says. Those along K go to shared memory, rows
 // over the threads; those along V are loaded row by row, rows of lanes that share a sum
@@ -41,9 +41,10 @@
 // CHECK: %[[K1:.*]] = tile.load %[[M]]
 // CHECK: tile.store %[[K1]],
 // CHECK: } else {
-// CHECK: %[[ZERO:.*]] = tile.load
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<1x32xf32>
 // CHECK: tile.store %[[ZERO]], {{.*}} rows(%[[N]])
-// CHECK: tile.store %[[ZERO]],
+// CHECK: %[[ZERO1:.*]] = arith.constant dense<0.000000e+00> : tensor<1x32xf32>
+// CHECK: tile.store %[[ZERO1]],
 // CHECK-NOT: tile.store
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>]>
 replay.kernel @tokens shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2 kred <lanes = 8, vec = 4>
@@ -241,8 +242,9 @@ replay.kernel @few_reads shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2
 // CHECK: %[[VALUE:.*]] = arith.index_cast %[[SUM]] : index to i32
 // CHECK: llvm.store %[[VALUE]], %[[AT:.*]] : i32
 // CHECK: } else {
-// CHECK: %[[NONE:.*]] = arith.constant 0 : i32
-// CHECK: llvm.store %[[NONE]],
+// CHECK: %[[NONE:.*]] = arith.constant 0 : index
+// CHECK: %[[NONE32:.*]] = arith.index_cast %[[NONE]]
+// CHECK: llvm.store %[[NONE32]],
 #ring = #replay.ring<4, [<"d", f32, value, V>]>
 replay.kernel @rows shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2
     tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
@@ -265,9 +267,10 @@ replay.kernel @rows shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring wi
 // CHECK: scf.if %[[LIVE]] {
 // CHECK-COUNT-2: llvm.store
 // CHECK: } else {
-// CHECK: %[[NONE:.*]] = arith.constant 0 : i32
+// CHECK: %[[NONE:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: llvm.store %[[NONE]],
-// CHECK: %[[NOWHERE:.*]] = arith.constant -1 : i32
+// CHECK: arith.constant -1 : index
+// CHECK: %[[NOWHERE:.*]] = arith.index_cast
 // CHECK: llvm.store %[[NOWHERE]],
 #ring = #replay.ring<4, [<"d", f32, value, V>]>
 replay.kernel @numbers shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring window 2

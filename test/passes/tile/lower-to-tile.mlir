@@ -1,5 +1,5 @@
-// RUN: replayssm-opt %s -split-input-file -replay-lower-to-tile | FileCheck %s
-// RUN: replayssm-opt %s -split-input-file -replay-lower-to-tile="chip=sm_100f" | FileCheck %s --check-prefix=CHIP
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile="chip=sm_100f" | FileCheck %s --check-prefix=CHIP
 
 // One gpu.module for the chip, one kernel function with the manifest; arguments in
 // the order of docs/abi.md, only those that are used. Block x is head and V tile,
@@ -37,9 +37,9 @@ replay.kernel @tokens shape <H = 1, HV = 4, K = 32, V = 32> null lt0 kred <lanes
 // CHECK: scf.if %[[LIVE]] {
 // CHECK: tile.store
 // CHECK: } else {
-// CHECK: %[[NONE:.*]] = arith.constant 0 : index
-// CHECK: %[[ZERO:.*]] = tile.load %{{.*}} strides [32, 1] rows(%[[NONE]]) layout <[r1:1], [w2:1, l4:8, r4:1]> : !llvm.ptr<1> -> tensor<1x32xbf16>
-// CHECK: tile.store %[[ZERO]]
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<1x32xf32>
+// CHECK: %[[IO:.*]] = arith.truncf %[[ZERO]]
+// CHECK: tile.store %[[IO]]
 replay.kernel @null_rows shape <H = 1, HV = 1, K = 32, V = 32> null le0 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
   %slot, %ring, %live = replay.row
@@ -266,13 +266,15 @@ replay.kernel @broadcasts shape <H = 1, HV = 1, K = 32, V = 32> null lt0 kred <l
 // CHECK-SAME: blocksPerRow = 1 : i64
 // CHECK: %[[RING:.*]] = arith.extsi
 // CHECK: %[[FLAG:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i8
-// CHECK: %[[FORCED:.*]] = arith.cmpi ne, %[[FLAG]]
+// CHECK: %[[FORCE:.*]] = arith.index_cast %[[FLAG]]
 // CHECK: scf.if
 // CHECK: %[[WP:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK: %[[LAST:.*]] = arith.constant 3 : i32
 // CHECK: %[[LEAST:.*]] = arith.maxsi %[[WP]], %{{.*}} : i32
 // CHECK: %[[HELD:.*]] = arith.minsi %[[LEAST]], %[[LAST]] : i32
-// CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[HELD]], %{{.*}}
+// CHECK: %[[HELDX:.*]] = arith.index_cast %[[HELD]]
+// CHECK: %[[FORCED:.*]] = arith.cmpi ne, %[[FORCE]]
+// CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[HELDX]], %{{.*}}
 // CHECK: arith.ori %[[FULL]], %[[FORCED]]
 // CHECK: %[[NEXT:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: llvm.store %[[NEXT]], %{{.*}} : i32, !llvm.ptr<1>
@@ -291,9 +293,9 @@ replay.kernel @advance shape <H = 2, HV = 4, K = 32, V = 32> null lt0 ring <4, [
 // CHECK-LABEL: gpu.func @cursor_in_branch
 // CHECK: scf.if
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
-// CHECK: %[[FULL:.*]] = arith.cmpi sge
 // CHECK: %[[FLAG:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i8
-// CHECK: %[[FORCED:.*]] = arith.cmpi ne, %[[FLAG]]
+// CHECK: %[[FORCED:.*]] = arith.cmpi ne,
+// CHECK: %[[FULL:.*]] = arith.cmpi sge
 // CHECK: arith.ori %[[FULL]], %[[FORCED]]
 #ring_of_branch = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
 replay.kernel @cursor_in_branch shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring_of_branch kred <lanes = 8, vec = 1>

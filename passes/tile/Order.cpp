@@ -1,0 +1,108 @@
+//===- Order.cpp - The order of issue -------------------------------------===//
+//
+// The ops of a block are sorted by what they wait for: loads are on their way before
+// anything waits for one, what depends on tokens alone is done before the state is
+// there, and its barriers are those of the reads. The order within a phase is kept.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Tile/TileDialect.h"
+#include "passes/Preconditions.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace replayssm {
+#define GEN_PASS_DEF_ORDER
+#include "passes/Passes.h.inc"
+} // namespace replayssm
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::replay;
+
+/// The first phase in which an op can stand, whatever its operands are.
+static Phase earliest(Operation &op) {
+  bool isNumber = isPure(&op) && op.getNumRegions() == 0 &&
+                  llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
+  if (isNumber || op.hasTrait<OpTrait::ConstantLike>() || isa<LoadTokenOp, LoadParamOp, LoadParentsOp, ExpectOp>(op))
+    return Phase::Loads;
+  // All of them before any is gathered by threads that need the others' part.
+  if (isa<GateOp, CumulateOp, RingWeightsOp, math::ExpOp>(op) &&
+      cast<ShapedType>(op.getResult(0).getType()).getDimSize(1) > 1)
+    return Phase::Gates;
+  if (isa<ScoresOp>(op))
+    return Phase::Pairs;
+  if (isa<RingReadOp, ReadOp>(op))
+    return Phase::Reads;
+  return isPure(&op) ? Phase::Tokens : Phase::Writes;
+}
+
+/// The phase of each op of a block but its terminator.
+static llvm::MapVector<Operation *, Phase> phasesOf(Block &block) {
+  llvm::MapVector<Operation *, Phase> phaseOf;
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    Phase phase = earliest(op);
+    // Nested ops too: a branch stands behind what it uses.
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (auto known = phaseOf.find(operand.getDefiningOp()); known != phaseOf.end())
+          phase = std::max(phase, known->second);
+    });
+    phaseOf[&op] = phase;
+  }
+  return phaseOf;
+}
+
+/// In the block of `op`; null where there is none.
+static Operation *firstUser(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers())
+    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); !first || at->isBeforeInBlock(first))
+      first = at;
+  return first;
+}
+
+/// Sorts `block` up to its terminator, with a marker where each phase begins.
+static void order(Block &block) {
+  std::array<SmallVector<Operation *>, getMaxEnumValForPhase() + 1> phases;
+  for (auto [op, phase] : phasesOf(block))
+    phases[static_cast<unsigned>(phase)].push_back(op);
+  Operation *end = block.mightHaveTerminator() ? block.getTerminator() : nullptr;
+  OpBuilder b(block.getParentOp());
+  for (auto [number, ops] : llvm::enumerate(phases)) {
+    if (end)
+      b.setInsertionPoint(end);
+    else
+      b.setInsertionPointToEnd(&block);
+    Operation *marker = PhaseOp::create(b, block.getParentOp()->getLoc(), static_cast<Phase>(number));
+    for (Operation *last = marker; Operation *op : ops) {
+      op->moveAfter(last);
+      last = op;
+    }
+  }
+  // A repetition stands where it is used: the number that it repeats need not be held.
+  for (tile::BroadcastOp repeat : llvm::to_vector(block.getOps<tile::BroadcastOp>()))
+    if (Operation *user = firstUser(repeat))
+      repeat->moveBefore(user);
+}
+
+namespace {
+struct Order : replayssm::impl::OrderBase<Order> {
+  using OrderBase::OrderBase;
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk([](KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Split)))
+        return WalkResult::interrupt();
+      SmallVector<PhaseOp> markers;
+      kernel.walk([&](PhaseOp op) { markers.push_back(op); });
+      for (PhaseOp marker : markers)
+        marker.erase();
+      order(rowBlock(kernel));
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,150 @@
+//===- Split.cpp - Composite ops become what is issued --------------------===//
+//
+// What a kernel does for a row stands under its condition: rows without a slot, or
+// without tokens where all that is written belongs to one, write zeros. In front of
+// the branch stand the loads that need no slot.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Preconditions.h"
+
+#include "replayssm/KernelABI.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace replayssm {
+#define GEN_PASS_DEF_SPLIT
+#include "passes/Passes.h.inc"
+} // namespace replayssm
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::replay;
+
+/// wp and whether the ring is full, or is to be folded whatever it holds.
+static void splitCursor(CursorOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, value); };
+  int64_t most = op.getLength() - 1;
+  Value wp = LoadSlotOp::create(b, "wp", op.getRing(), b.getI64IntegerAttr(most));
+  op.getWp().replaceAllUsesWith(wp);
+  if (!op.getFlush().use_empty()) {
+    Value forced = LoadRowOp::create(b, "force_flush", Value());
+    Value isForced = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, forced, constant(0));
+    Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, constant(most));
+    op.getFlush().replaceAllUsesWith(arith::OrIOp::create(b, isFull, isForced));
+  }
+  op.erase();
+}
+
+namespace {
+class RowGuard {
+public:
+  explicit RowGuard(KernelOp kernel) : kernel(kernel), body(kernel.getBody().front()), b(kernel.getLoc(), kernel) {}
+
+  void run() {
+    if (&rowBlock(kernel) != &body) // it has been split before
+      return;
+    RowOp row = rowOf();
+    if (!row)
+      return;
+    SmallVector<Operation *> inFront = loadsInFront(), rest;
+    for (Operation &op : body)
+      if (!llvm::is_contained(inFront, &op))
+        rest.push_back(&op);
+    for (Operation *op : inFront)
+      op->moveBefore(&body, body.end());
+    b.setInsertionPointToEnd(&body);
+    auto branch = scf::IfOp::create(b, condition(row), /*withElseRegion=*/true);
+    branch->setAttr(rowAttr, b.getUnitAttr());
+    SmallVector<Operation *> stores = storesOfNull();
+    for (Operation *op : rest)
+      op->moveBefore(branch.thenBlock()->getTerminator());
+    b.setInsertionPointToStart(branch.elseBlock());
+    for (Operation *op : stores)
+      storeNull(op);
+  }
+
+private:
+  /// What is written for a row asks whether it is null, also where nothing else does.
+  RowOp rowOf() {
+    for (auto row : body.getOps<RowOp>())
+      return row;
+    b.setInsertionPointToStart(&body);
+    return !storesOfNull().empty() ? RowOp::create(b, b.getIndexType(), b.getIndexType(), b.getI1Type()) : RowOp();
+  }
+
+  /// Of these each one needs others of them at most.
+  SmallVector<Operation *> loadsInFront() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : body)
+      if (isa<RowOp, WindowOp>(op))
+        ops.push_back(&op);
+    for (Operation &op : body) {
+      bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) {
+        return llvm::is_contained(ops, operand.getDefiningOp());
+      });
+      if (isReady && isa<LoadTokenOp, LoadParamOp, LoadRowOp, LoadParentsOp>(op))
+        ops.push_back(&op);
+    }
+    return ops;
+  }
+
+  Value condition(RowOp row) {
+    bool storesState = kernel.getBody().walk([](StoreStateOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    Value live = row.getLive();
+    for (auto out : body.getOps<StoreOutOp>())
+      if (!out.getWindow().empty() && !storesState) {
+        Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, out.getWindow()[1],
+                                             arith::ConstantIndexOp::create(b, 0));
+        live = arith::AndIOp::create(b, live, isSome);
+      }
+    return live;
+  }
+
+  SmallVector<Operation *> storesOfNull() {
+    SmallVector<Operation *> stores;
+    kernel.getBody().walk([&](StoreOutOp op) { stores.push_back(op); });
+    kernel.getBody().walk([&](StoreRowOp op) { stores.push_back(op); });
+    return stores;
+  }
+
+  void storeNull(Operation *op) {
+    b.setLoc(op->getLoc());
+    if (auto row = dyn_cast<StoreRowOp>(op)) {
+      int32_t none = findKernelBuffer(row.getName())->ofNull;
+      StoreRowOp::create(b, row.getName(), arith::ConstantIndexOp::create(b, none));
+      return;
+    }
+    // Of all tokens of the row, however many the op writes at a time.
+    auto out = cast<StoreOutOp>(op);
+    SmallVector<Value, 2> window;
+    for (auto ofRow : body.getOps<WindowOp>())
+      window.assign({ofRow.getFirst(), ofRow.getLength()});
+    auto type = cast<RankedTensorType>(out.getValue().getType());
+    type = type.clone(ArrayRef<int64_t>{window.empty() ? 1 : kernel.tokens(), type.getDimSize(1)});
+    Value zeros = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+    StoreOutOp::create(b, zeros, out.getIo(), window);
+  }
+
+  KernelOp kernel;
+  Block &body;
+  ImplicitLocOpBuilder b;
+};
+
+struct Split : replayssm::impl::SplitBase<Split> {
+  using SplitBase::SplitBase;
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk([](KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Scheduled)))
+        return WalkResult::interrupt();
+      SmallVector<CursorOp> composite;
+      kernel.walk([&](CursorOp op) { composite.push_back(op); });
+      llvm::for_each(composite, splitCursor);
+      RowGuard(kernel).run();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
