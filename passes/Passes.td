@@ -80,6 +80,11 @@ def Split : Pass<"replay-split", "::mlir::ModuleOp"> {
 def Order : Pass<"replay-order", "::mlir::ModuleOp"> {
   let summary = "Loads, gates, tokens, pairs, reads, writes: sorts ops by what they wait for";
 }
+def Place : Pass<"replay-place", "::mlir::ModuleOp"> {
+  let summary = "Says where the rows of a window are, and stages what all threads read";
+  let options = [Option<"places", "places", "std::string", "\"\"", "places to force: columns=spread or columns=regs">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
 def LowerToTile : Pass<"replay-lower-to-tile", "::mlir::ModuleOp"> {
   let summary = "Each scheduled kernel -> a gpu.func of tile ops, with its manifest";
   let options = [Option<"chip", "chip", "std::string", "::replayssm::defaultTarget", "target of the gpu.module">];

@@ -42,6 +42,7 @@ void buildSchedule(OpPassManager &pm, const StageOptions &options) {
 void buildTile(OpPassManager &pm, const StageOptions &options) {
   pm.addPass(createSplit());
   pm.addPass(createOrder());
+  pm.addPass(createPlace());
   LowerToTileOptions lower;
   lower.chip = options.chip;
   pm.addPass(createLowerToTile(lower));

@@ -67,6 +67,24 @@ static LogicalResult expectOrdered(replay::KernelOp kernel) {
   return success();
 }
 
+static LogicalResult expectPlaced(replay::KernelOp kernel) {
+  WalkResult walk = kernel.getBody().walk([](Operation *op) {
+    auto pairs = dyn_cast<replay::ScoresOp>(op);
+    if (!isa<replay::ReadOp, replay::RingReadOp>(op) && !(pairs && pairs.getG()))
+      return WalkResult::advance();
+    ValueRange xs = isa<replay::ReadOp>(op)       ? ValueRange(cast<replay::ReadOp>(op).getXs())
+                    : isa<replay::RingReadOp>(op) ? ValueRange(cast<replay::RingReadOp>(op).getXs())
+                                                  : ValueRange(op->getOperands().take_front(2));
+    for (Value x : xs)
+      if (cast<ShapedType>(x.getType()).getDimSize(0) > 1 && !x.getDefiningOp<replay::StageOp>()) {
+        op->emitOpError("expected staged tokens as operands: run replay-place first");
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted) {
   if (failed(expectDerived(kernel)))
     return failure();
@@ -81,6 +99,8 @@ LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted
     return failed(expectPrepared(kernel, Prepared::Scheduled)) ? failure() : expectSplit(kernel);
   case Prepared::Ordered:
     return failed(expectPrepared(kernel, Prepared::Split)) ? failure() : expectOrdered(kernel);
+  case Prepared::Placed:
+    return failed(expectPrepared(kernel, Prepared::Ordered)) ? failure() : expectPlaced(kernel);
   }
   llvm_unreachable("every step is one of the enum's");
 }

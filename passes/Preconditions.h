@@ -16,7 +16,8 @@ enum class Prepared {
   Expanded, ///< The body has no layer ops any more: replay-expand-delta.
   Scheduled, ///< It has a tiling: replay-schedule.
   Split,     ///< What it does for a row stands under the row's condition: replay-split.
-  Ordered    ///< Its phases are marked: replay-order.
+  Ordered,   ///< Its phases are marked: replay-order.
+  Placed     ///< What its windows read is in shared memory: replay-place.
 };
 
 /// Fails with an error that names the first pass that is missing.

@@ -223,6 +223,13 @@ int64_t LoadSlotOp::greatest() {
   return getMost() ? static_cast<int64_t>(*getMost()) : greatestOf(getName(), kernel.getRingAttr());
 }
 
+LogicalResult StageOp::verify() {
+  RankedTensorType x = getX().getType(), y = getY().getType();
+  if (x.getShape() != y.getShape() || (y.getElementType() != x.getElementType() && !y.getElementType().isF32()))
+    return emitOpError() << "expected " << x << " or the same in f32 but got " << y;
+  return success(succeeded(expectKernel(*this)));
+}
+
 LogicalResult PhaseOp::verify() { return success(succeeded(expectKernel(*this))); }
 
 LogicalResult ExpectOp::verify() { return success(succeeded(expectKernel(*this))); }

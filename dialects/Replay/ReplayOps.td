@@ -358,6 +358,15 @@ def Replay_PhaseOp : Replay_Op<"phase"> {
   let hasVerifier = 1;
 }
 
+def Replay_StageOp : Replay_Op<"stage", [Pure]> {
+  let summary = "The same matrix in shared memory, where every thread finds any row of it";
+  let description = [{ Along K in f32; one number for each token keeps its dtype. }];
+  let arguments = (ins Replay_Mat:$x);
+  let results = (outs Replay_Mat:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // What reads become when pushed to the leaves
 //===----------------------------------------------------------------------===//

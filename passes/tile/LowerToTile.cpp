@@ -33,24 +33,6 @@ LogicalResult Lowering::run() {
   return success();
 }
 
-/// What a phase begins with.
-LogicalResult Lowering::lowerPhase(replay::PhaseOp op) {
-  switch (op.getPhase()) {
-  case replay::Phase::Gates:
-    stageTokens();
-    break;
-  case replay::Phase::Pairs:
-    formOperands(op);
-    break;
-  case replay::Phase::Loads:
-  case replay::Phase::Tokens:
-  case replay::Phase::Reads:
-  case replay::Phase::Writes:
-    break;
-  }
-  return success();
-}
-
 LogicalResult Lowering::lowerOp(Operation &op) {
   b.setLoc(op.getLoc());
   if (isWindowed(op))
@@ -61,7 +43,7 @@ LogicalResult Lowering::lowerOp(Operation &op) {
 LogicalResult Lowering::lowerPlain(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](replay::RowOp op) { return lowerRow(op); })
-      .Case([&](replay::PhaseOp op) { return lowerPhase(op); })
+      .Case([](replay::PhaseOp) { return success(); })
       .Case([&](replay::LoadSlotOp op) { return lowerLoadSlot(op); })
       .Case([&](replay::SetCursorOp op) { return lowerSetCursor(op); })
       .Case([&](replay::WindowOp op) { return lowerWindow(op); })
@@ -127,7 +109,7 @@ struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
   using LowerToTileBase::LowerToTileBase;
 
   LogicalResult lowerKernel(replay::KernelOp kernel, OpBuilder &b) {
-    if (failed(expectPrepared(kernel, Prepared::Ordered)) || failed(verifyOrigins(kernel)))
+    if (failed(expectPrepared(kernel, Prepared::Placed)) || failed(verifyOrigins(kernel)))
       return failure();
     FailureOr<Signature> signature = Signature::of(kernel);
     if (failed(signature))

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "passes/tile/LowerToTileLayouts.h"
+#include "passes/tile/Place.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
@@ -91,7 +92,6 @@ private:
   using RankedTensorType = mlir::RankedTensorType;
 
   // LowerToTile.cpp: control.
-  mlir::LogicalResult lowerPhase(replay::PhaseOp op);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerPlain(mlir::Operation &op);
   mlir::LogicalResult lowerElementwise(mlir::Operation &op);
@@ -175,8 +175,6 @@ private:
   Value rowOf(Value source, int64_t row, int64_t col = 0);
   void define(Value source, int64_t row, Value tile);
   Value form(mlir::Operation *op, int64_t row, int64_t col);
-  bool isWindowed(mlir::Operation &op);
-  bool isFormedLater(mlir::Operation &op);
   mlir::LogicalResult lowerWindowed(mlir::Operation &op);
   mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
   void formDecays(Value gates);
@@ -186,19 +184,13 @@ private:
   mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
 
   // LowerToTileColumns.cpp: one number for each token.
-  bool isColumnOp(mlir::Operation &op);
   mlir::LogicalResult lowerColumn(mlir::Operation &op);
-  Value publishColumn(Value source);
   mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
   void formDecaysFor(replay::CumulateOp op);
 
   // LowerToTileReads.cpp: operands along K, and what they read.
-  void stageTokens();
-  Value stageTile(Value source, Value tile);
-  Value staged(Value source);
+  mlir::LogicalResult lowerStage(replay::StageOp op);
   tile::Layout formedRow() const;
-  Value operandRows(Value x);
-  void formOperands(replay::PhaseOp marker);
   bool isLoop(int64_t count) const { return count > dims.unroll; } ///< Over so many tokens.
   void forTokens(int64_t count, llvm::function_ref<void(Value)> body);
   Value rowAt(Value smem, Value t);
@@ -215,7 +207,7 @@ private:
   llvm::SmallVector<replay::ScoresOp> scoresLike(replay::ScoresOp op);
   mlir::LogicalResult lowerTreeScores(replay::ScoresOp op);
   mlir::LogicalResult lowerPathMask(replay::PathMaskOp op);
-  std::pair<Value, Value> placeOf(Value position, Value base);
+  std::pair<Value, Value> positionOf(Value position, Value base);
   mlir::LogicalResult lowerMoveRecord(replay::MoveRecordOp op);
 
   // LowerToTileGate.cpp: gates and beta.
@@ -271,13 +263,8 @@ private:
 
   llvm::StringMap<Value> buffers;      ///< Of this block's layer, where there are many.
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
-  /// Windows: lowered rows; what is formed where it is used.
-  llvm::DenseMap<std::pair<Value, int64_t>, Value> rows;
-  llvm::DenseSet<Value> lazy;
-  llvm::DenseMap<Value, Value> columns; ///< Windows: one number for each token, as one tile.
-  llvm::DenseMap<Value, Value> read;    ///< What tokens read, a row along V each, in shared memory.
-  llvm::MapVector<Value, Value> tokenTiles; ///< Tokens along K, spread over the block.
-  llvm::DenseMap<Value, Value> scores;                     ///< In shared memory.
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> rows; ///< Windows: what is in registers.
+  llvm::DenseMap<Value, Value> shared;                   ///< What replay-place has put into shared memory.
   llvm::DenseMap<Value, llvm::SmallVector<Value>> paths;   ///< Parents -> bits of each path.
   llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
   llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
@@ -288,7 +275,6 @@ private:
     llvm::DenseMap<Value, Value> states;
     llvm::DenseMap<Value, RingTiles> rings;
     llvm::DenseMap<Value, Value> exps;
-    llvm::DenseMap<Value, Value> staged;    ///< Rows of tokens along K -> shared memory.
     llvm::DenseMap<Value, Value> pathGates; ///< Gates of a tree -> shared memory.
     /// Gates and (null = a chain) parents -> by level.
     llvm::DenseMap<std::pair<Value, Value>, llvm::SmallVector<Decays>> decays;

@@ -101,7 +101,7 @@ LogicalResult Lowering::lowerLoadRecord(replay::LoadRecordOp op) {
   replay::RingAttr format = kernel.getRingAttr();
   replay::FieldAttr field = format.getField(op.getName());
   int64_t width = cast<ShapedType>(op.getValue().getType()).getDimSize(1);
-  auto [position, isThere] = placeOf(op.getPosition(), op.getBase());
+  auto [position, isThere] = positionOf(op.getPosition(), op.getBase());
   Value at = arith::AddIOp::create(b, fieldOffset(values.lookup(op.getRing()), format, field),
                                    arith::MulIOp::create(b, position, i64(width)));
   bool alongV = field.getDim() == replay::FieldDim::V, isGate = field.getKnown() == replay::RecordField::G && width > 1;

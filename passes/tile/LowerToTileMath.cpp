@@ -152,6 +152,7 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
       operand = broadcast(operand, shape);
   Operation *lowered = op.clone();
   lowered->setOperands(operands);
+  lowered->removeAttr(placeAttr);
   for (OpResult result : lowered->getResults())
     if (auto type = dyn_cast<RankedTensorType>(result.getType()))
       result.setType(tileType(shape, type.getElementType()));

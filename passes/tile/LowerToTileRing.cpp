@@ -215,7 +215,7 @@ LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
   bool several = count > 1;
   SmallVector<Value> xs, scores;
   for (Value x : op.getXs()) {
-    xs.push_back(several ? operandRows(x) : f32(broadcast(fetch(values.lookup(x)), {1, dims.K})));
+    xs.push_back(several ? shared.lookup(x) : f32(broadcast(fetch(values.lookup(x)), {1, dims.K})));
     scores.push_back(alloc(count, length, b.getF32Type()));
   }
   auto scoresOf = [&](Value t) { return Value(arith::MulIOp::create(b, t, i64(length))); };

@@ -61,7 +61,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
-    } else if (isa<replay::ExpectOp, replay::PhaseOp>(op)) {
+    } else if (isa<replay::ExpectOp, replay::PhaseOp, replay::StageOp>(op)) {
       perHead = false;
     } else if (isa<replay::LoadParentsOp>(op)) {
       perHead = false;

@@ -44,14 +44,11 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
     Value tile = load(arg(name), at, {count, dims.K}, element, several ? 0 : dims.K,
                       several ? layouts.keys(count) : layouts.keyRow(1), tokensFrom(op.getWindow(), 0),
                       several ? arg((name + "_stride").str()) : Value());
-    if (several)
-      tokenTiles[op.getValue()] = tile;
-    else
-      values[op.getValue()] = tile;
+    values[op.getValue()] = tile;
     return success();
   }
-  if (count > 1 && width == 1 && loopDepth == 0) {
-    columns[op.getValue()] = load(arg(name), offset(name, tokenAt(op.getWindow(), 0), head, 1), {count, 1}, element, 0,
+  if (placeOf(op.getValue()) == replay::Place::Spread) {
+    values[op.getValue()] = load(arg(name), offset(name, tokenAt(op.getWindow(), 0), head, 1), {count, 1}, element, 0,
                                   layouts.keyScalars(count), tokensFrom(op.getWindow(), 0), arg((name + "_stride").str()));
     return success();
   }
@@ -164,9 +161,6 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
       bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
       Value here = follows ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
       Value tile = broadcast(fetch(rowOf(value, t)), {1, columns});
-      // Tokens are staged in f32, of which their own dtype is a part.
-      if (cast<ShapedType>(tile.getType()).getElementType() != field.getDtype())
-        tile = arith::TruncFOp::create(b, tileType({1, columns}, field.getDtype()), tile);
       store(tile, arg(field.getBuffer()), here, width, rowsFrom(fits, t), owner);
     }
   }

@@ -72,10 +72,8 @@ void Lowering::stageGates(Value gates) {
   Value &smem = cache.pathGates[gates];
   if (smem)
     return;
-  if (columns.contains(gates)) {
-    smem = publishColumn(gates);
+  if ((smem = shared.lookup(gates)))
     return;
-  }
   smem = alloc(dims.tokens, width, b.getF32Type());
   for (int64_t t = 0; t < dims.tokens; ++t)
     store(rowOf(gates, t), smem, i64(t * width), width);
@@ -160,18 +158,17 @@ SmallVector<replay::ScoresOp> Lowering::scoresLike(replay::ScoresOp op) {
 
 /// With the decays in them; what is off the path is never read.
 LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
-  if (scores.contains(op.getScores()))
+  if (shared.contains(op.getScores()))
     return success();
   int64_t count = dims.tokens;
   bool alongK = widthOf(op.getG()) > 1;
-  Value ys = staged(op.getY());
+  Value ys = shared.lookup(op.getY());
   auto keysUpTo = [&](int64_t n) {
     return load(ys, i64(0), {n, dims.K}, b.getF32Type(), dims.K, layouts.keys(n));
   };
   SmallVector<replay::ScoresOp> group = scoresLike(op);
   for (replay::ScoresOp pairs : group) {
-    lazy.insert(pairs.getScores());
-    scores[pairs.getScores()] = alloc(count, count, b.getF32Type());
+    shared[pairs.getScores()] = alloc(count, count, b.getF32Type());
   }
   stageGates(op.getG());
   ArrayRef<Value> decay = alongK ? ArrayRef<Value>() : pathDecays(op.getG(), op.getParents());
@@ -186,7 +183,7 @@ LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
       Value score = dot(keys, f32(fetch(rowOf(pairs.getX(), i))), 1);
       if (!alongK)
         score = mul(score, decay[i]);
-      store(score, scores[pairs.getScores()], i64(i * count), 1);
+      store(score, shared[pairs.getScores()], i64(i * count), 1);
     }
   }
   return success();
@@ -216,7 +213,7 @@ LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
 
 /// Where in a ring a record lies, and (0 or 1) whether it is there at all: one past
 /// the last that a ring holds was never kept, and none lies below 0.
-std::pair<Value, Value> Lowering::placeOf(Value position, Value base) {
+std::pair<Value, Value> Lowering::positionOf(Value position, Value base) {
   Value length = i64(kernel.getRingAttr().getLength());
   Value at = toI64(values.lookup(position)), isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, length);
   Value place = base ? positionsFrom(at, values.lookup(base), 1).front() : at;
@@ -227,8 +224,8 @@ std::pair<Value, Value> Lowering::placeOf(Value position, Value base) {
 /// a later one comes to its place.
 LogicalResult Lowering::lowerMoveRecord(replay::MoveRecordOp op) {
   replay::RingAttr format = kernel.getRingAttr();
-  auto [from, isThere] = placeOf(op.getFrom(), op.getBase());
-  Value to = placeOf(op.getTo(), op.getBase()).first;
+  auto [from, isThere] = positionOf(op.getFrom(), op.getBase());
+  Value to = positionOf(op.getTo(), op.getBase()).first;
   for (replay::FieldAttr field : format.getFields()) {
     int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
     Value memory = arg(field.getBuffer());

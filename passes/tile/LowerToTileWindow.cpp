@@ -1,9 +1,8 @@
 //===- LowerToTileWindow.cpp - Several tokens of one row ------------------===//
 //
 // A matrix with a row for each token becomes one tile per row: what works row by
-// row is lowered as for one token, once for each. Tokens along K, and the scores
-// of pairs of tokens, are too many for registers: they lie in shared memory, and
-// what is computed of them is formed again at each use.
+// row is lowered as for one token, once for each. Where the rows are replay-place
+// has decided.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/LowerToTile.h"
@@ -33,21 +32,21 @@ void Lowering::define(Value source, int64_t row, Value tile) {
 Value Lowering::rowOf(Value source, int64_t row, int64_t col) {
   if (Value known = rows.lookup({source, row}))
     return known;
-  if (Value smem = read.lookup(source))
-    return load(smem, i64(row * dims.bv), {1, dims.bv}, b.getF32Type(), dims.bv, layouts.spreadValues());
-  if (columns.contains(source))
-    return load(publishColumn(source), i64(row), {1, 1}, getElementTypeOrSelf(source), 1, layouts.scalar());
-  if (lazy.contains(source))
+  if (placeOf(source) == replay::Place::Remat)
     return form(source.getDefiningOp(), row, col);
-  return values.lookup(source);
+  if (auto pairs = source.getDefiningOp<replay::ScoresOp>(); pairs && shared.contains(source))
+    return scoreAt(pairs, row, col);
+  Value smem = shared.lookup(source);
+  if (!smem)
+    return values.lookup(source);
+  if (!source.getDefiningOp<replay::StageOp>())
+    return load(smem, i64(row * dims.bv), {1, dims.bv}, b.getF32Type(), dims.bv, layouts.spreadValues());
+  if (isColumn(source))
+    return load(smem, i64(row), {1, 1}, getElementTypeOrSelf(source), 1, layouts.scalar());
+  return load(smem, i64(row * dims.K), {1, dims.K}, b.getF32Type(), dims.K, formedRow());
 }
 
 Value Lowering::form(Operation *op, int64_t row, int64_t col) {
-  Value result = op->getResult(0), smem = cache.staged.lookup(result);
-  if (smem || isa<replay::LoadTokenOp>(op))
-    return load(smem ? smem : staged(result), i64(row * dims.K), {1, dims.K}, b.getF32Type(), dims.K, formedRow());
-  if (auto pairs = dyn_cast<replay::ScoresOp>(op))
-    return scoreAt(pairs, row, col);
   // Together a transposition: of a column of tokens into a row.
   if (isa<tensor::ExpandShapeOp>(op))
     return rowOf(op->getOperand(0), col);
@@ -55,7 +54,7 @@ Value Lowering::form(Operation *op, int64_t row, int64_t col) {
     return rowOf(op->getOperand(0), row);
   if (failed(lowerAt(*op, row, col)))
     return nullptr;
-  Value formed = values.lookup(result);
+  Value result = op->getResult(0), formed = values.lookup(result);
   values.erase(result);
   return formed;
 }
@@ -72,59 +71,25 @@ LogicalResult Lowering::lowerAt(Operation &op, int64_t row, int64_t col) {
     bool oneCol = isa<tile::BroadcastOp>(op) && dimOf(operand, 1) == 1;
     operands.push_back({operand, rowOf(operand, oneRow ? 0 : row, oneCol ? 0 : col)});
   }
-  // Tokens along K are staged in f32, of which their own dtype is a part.
-  if (isa<arith::ExtFOp>(op) && getElementTypeOrSelf(operands[0].second).isF32()) {
-    values[op.getResult(0)] = operands[0].second;
-    return success();
-  }
-  for (auto [operand, tile] : operands) {
-    Type own = getElementTypeOrSelf(operand);
-    bool isWider = OpTrait::hasElementwiseMappableTraits(&op) && getElementTypeOrSelf(tile) != own;
-    values[operand] = isWider ? Value(arith::TruncFOp::create(b, cast<RankedTensorType>(tile.getType()).clone(own), tile)) : tile;
-  }
+  for (auto [operand, tile] : operands)
+    values[operand] = tile;
   LogicalResult result = lowerPlain(op);
   for (auto [operand, tile] : operands)
-    if (dimOf(operand, 0) > 1 || lazy.contains(operand))
+    if (dimOf(operand, 0) > 1 || placeOf(operand) == replay::Place::Remat)
       values.erase(operand);
   return result;
 }
 
-bool Lowering::isWindowed(Operation &op) {
-  // These belong to windows, also of one token.
-  if (auto pairs = dyn_cast<replay::ScoresOp>(op); pairs && pairs.getG())
-    return true;
-  if (isa<replay::CumulateOp, replay::LoadParentsOp, replay::UtSolveOp, replay::ApplyScoresOp>(op))
-    return true;
-  // These look after their rows themselves.
-  if (isa<replay::LoadRingOp, replay::RingWeightsOp, replay::RingReadOp, replay::StoreOutOp, replay::AppendOp,
-          scf::IfOp, scf::ForOp>(op))
-    return false;
-  auto several = [&](Value v) {
-    auto type = dyn_cast<RankedTensorType>(v.getType());
-    return type && (type.getRank() != 2 || type.getDimSize(0) > 1 || lazy.contains(v));
-  };
-  return llvm::any_of(op.getOperands(), several) || llvm::any_of(op.getResults(), several);
-}
-
-/// What is formed again where it is used.
-bool Lowering::isFormedLater(Operation &op) {
-  if (!isWindowed(op))
-    return false;
-  bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) || op.hasTrait<OpTrait::ConstantLike>() ||
-         (elementwise && llvm::any_of(op.getOperands(), [&](Value v) { return lazy.contains(v); }));
-}
-
 LogicalResult Lowering::lowerWindowed(Operation &op) {
-  if (isColumnOp(op))
-    return lowerColumn(op);
-  if (auto token = dyn_cast<replay::LoadTokenOp>(op)) {
-    if (failed(lowerToken(token)))
-      return failure();
-    if (tokenTiles.contains(token.getValue()))
-      lazy.insert(token.getValue());
+  replay::Place place = op.getNumResults() ? placeOf(op.getResult(0)) : replay::Place::Regs;
+  if (place == replay::Place::Remat)
     return success();
-  }
+  if (auto token = dyn_cast<replay::LoadTokenOp>(op))
+    return lowerToken(token);
+  if (auto stage = dyn_cast<replay::StageOp>(op))
+    return lowerStage(stage);
+  if (place == replay::Place::Spread)
+    return lowerColumn(op);
   if (auto parents = dyn_cast<replay::LoadParentsOp>(op))
     return lowerParents(parents);
   if (auto cumulate = dyn_cast<replay::CumulateOp>(op))
@@ -137,10 +102,6 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
     return lowerApply(apply);
   if (auto read = dyn_cast<replay::ReadOp>(op))
     return lowerReadOfTokens(read);
-  if (isFormedLater(op)) {
-    lazy.insert(op.getResult(0));
-    return success();
-  }
   bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
   if (!elementwise && !isa<replay::GateOp, replay::BetaOp, replay::RnormOp>(op))
     return op.emitOpError() << "has no tile form for several tokens";
@@ -205,26 +166,26 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
   if (op.getParents())
     return lowerTreeScores(op);
   formDecays(op.getG());
-  lazy.insert(op.getScores());
   int64_t count = dims.tokens;
   bool alongK = dimOf(op.getG(), 1) > 1;
   ArrayRef<Decays> levels = cache.decays[{op.getG(), Value()}];
   auto rowsAlongK = [&](Value smem) {
     return load(smem, i64(0), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
   };
-  Value ys = staged(op.getY()), smem = alloc(alongK ? levels.size() * count + 1 : count, count, b.getF32Type());
-  scores[op.getScores()] = smem;
+  Value xs = shared.lookup(op.getX()), ys = shared.lookup(op.getY());
+  Value smem = alloc(alongK ? levels.size() * count + 1 : count, count, b.getF32Type());
+  shared[op.getScores()] = smem;
   auto pairsWith = [&](Value keys, Value x, int64_t level, int64_t i) {
     store(dot(keys, x, 1), smem, i64(scoreRow(count, alongK, level, i) * count), 1);
   };
   auto x = [&](int64_t i) { return f32(fetch(rowOf(op.getX(), i))); };
   if (!alongK) {
-    Value keys = rowsAlongK(ys), xs = operandRows(op.getX());
+    Value keys = rowsAlongK(ys);
     forTokens(count, [&](Value i) { store(dot(keys, rowAt(xs, i), 1), smem, arith::MulIOp::create(b, i, i64(count)), 1); });
     return success();
   }
   // Each token with itself, in one more row: nothing has decayed.
-  store(dotRows(rowsAlongK(staged(op.getX())), rowsAlongK(ys)), smem, i64(levels.size() * count * count), 1);
+  store(dotRows(rowsAlongK(xs), rowsAlongK(ys)), smem, i64(levels.size() * count * count), 1);
   for (auto [level, decay] : llvm::enumerate(levels)) {
     Value keys = mul(rowsAlongK(ys), rowsAlongK(decay.smem));
     for (int64_t i = 0; i < count; ++i)
@@ -240,12 +201,12 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
 /// P[i, j] for j <= i, in every thread.
 Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
   if (op.getParents())
-    return load(scores.lookup(op.getScores()), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
+    return load(shared.lookup(op.getScores()), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                 layouts.scalar());
   bool alongK = dimOf(op.getG(), 1) > 1;
   int64_t level = i == j ? 0 : llvm::Log2_64(i ^ j);
   int64_t row = i == j && alongK ? llvm::Log2_64_Ceil(dims.tokens) * dims.tokens : scoreRow(dims.tokens, alongK, level, i);
-  Value score = load(scores.lookup(op.getScores()), i64(row * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
+  Value score = load(shared.lookup(op.getScores()), i64(row * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                      layouts.scalar());
   if (i == j || alongK)
     return score;

@@ -23,4 +23,8 @@
 // SPLIT: error: 'replay.{{row|cursor}}' op expected a kernel whose composite ops are split: run replay-split first
 
 // RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-schedule -replay-split -replay-lower-to-tile 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not replayssm-opt %examples/gdn.mlir -replay-derive -replay-schedule -replay-split -replay-place 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: 'replay.kernel' op expected the phases of its ops: run replay-order first
+
+// RUN: not replayssm-opt %examples/gdn-verify.mlir -replay-derive -replay-fuse -replay-schedule -replay-split -replay-order -replay-lower-to-tile 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: error: 'replay.{{read|ring_read|scores}}' op expected staged tokens as operands: run replay-place first

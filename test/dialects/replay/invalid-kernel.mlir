@@ -365,6 +365,14 @@ replay.phase reads
 
 // -----
 
+replay.kernel @stage shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %a = replay.load_token "a" : tensor<1x1xf32>
+  // expected-error @below {{expected 'tensor<1x1xf32>' or the same in f32 but got 'tensor<1x1xbf16>'}}
+  %s = replay.stage %a : tensor<1x1xf32> -> tensor<1x1xbf16>
+}
+
+// -----
+
 replay.kernel @column shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
   %slot, %ring, %live = replay.row
   // expected-error @below {{expected accept_idx or parent but got 'fold_len'}}

@@ -1,16 +1,18 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
 
 // A number for each token keeps its dtype in shared memory. Bits have none there: they
 // are made row by row. So are constants.
 // CHECK-LABEL: gpu.func @masks
 // CHECK: %[[A:.*]] = tile.load {{.*}} -> tensor<2x1xf32>
 // CHECK: %[[B:.*]] = tile.load {{.*}} -> tensor<2x1xbf16>
+// What is loaded is stored behind every load.
+// CHECK: scf.if
+// CHECK: %[[MA:.*]] = tile.alloc : <2, 1, f32>
+// CHECK: tile.store %[[A]], %[[MA]]
 // CHECK: %[[MB:.*]] = tile.alloc : <2, 1, bf16>
 // CHECK: tile.store %[[B]], %[[MB]]
 // CHECK: %[[B0:.*]] = tile.load %[[MB]]{{.*}} -> tensor<1x1xbf16>
 // CHECK: arith.negf %[[B0]] : tensor<1x1xbf16>
-// CHECK: %[[MA:.*]] = tile.alloc : <2, 1, f32>
-// CHECK: tile.store %[[A]], %[[MA]]
 // CHECK: %[[A0:.*]] = tile.load %[[MA]]{{.*}} -> tensor<1x1xf32>
 // CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[A0]], %{{.*}} : tensor<1x1xf32>
 // CHECK: %[[MASK:.*]] = tile.broadcast %[[BELOW]] : tensor<1x1xi1> -> tensor<1x32xi1>
@@ -38,8 +40,8 @@ replay.kernel @masks shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kre
 // What is computed of 16-bit tokens is rounded as theirs is.
 // CHECK-LABEL: gpu.func @narrow_tokens
 // CHECK: %[[Q:.*]] = tile.load {{.*}} : !tile.smem<2, 32, f32> -> tensor<1x32xf32>
-// CHECK: %[[K:.*]] = tile.load {{.*}} : !tile.smem<2, 32, f32> -> tensor<1x32xf32>
 // CHECK: %[[QN:.*]] = arith.truncf %[[Q]] : tensor<1x32xf32> to tensor<1x32xbf16>
+// CHECK: %[[K:.*]] = tile.load {{.*}} : !tile.smem<2, 32, f32> -> tensor<1x32xf32>
 // CHECK: %[[KN:.*]] = arith.truncf %[[K]] : tensor<1x32xf32> to tensor<1x32xbf16>
 // CHECK: %[[QK:.*]] = arith.mulf %[[QN]], %[[KN]] : tensor<1x32xbf16>
 // CHECK: %[[X:.*]] = arith.extf %[[QK]]

@@ -1,5 +1,5 @@
-// RUN: replayssm-opt %s -split-input-file -verify-diagnostics -replay-split -replay-order -replay-lower-to-tile
-// RUN: not replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile="chip=sm_80" 2>&1 | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -verify-diagnostics -replay-split -replay-order -replay-place -replay-lower-to-tile
+// RUN: not replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile="chip=sm_80" 2>&1 | FileCheck %s
 // CHECK: error: unknown target 'sm_80'; expected one of sm_90, sm_90a, sm_100a, sm_100f
 
 // expected-error @below {{expected a 'tiling': run replay-schedule first}}

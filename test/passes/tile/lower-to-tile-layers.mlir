@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
 
 // Many layers: grid z; buffers are a stride apart, cursors are shared.
 // CHECK-LABEL: gpu.func @stride(

@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
 
 // A state goes around a loop as a tile; the one that is stored is the one that is
 // carried on. A null row writes zeros to all of its tokens.

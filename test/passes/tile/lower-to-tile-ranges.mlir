@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
 
 // Cursors are brought into their ranges where they are loaded; the host device is told first.
 // CHECK-LABEL: gpu.func @cursor

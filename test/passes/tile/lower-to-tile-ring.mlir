@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
 
 // Records are loaded up to the cursor. Scores go from the owners of the rows to all
 // threads through shared memory; the sum over records has eight lanes.

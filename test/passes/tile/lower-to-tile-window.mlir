@@ -1,4 +1,4 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
 
 // Tokens stand where query_start_loc says. Those along K go to shared memory, rows
 // over the threads; those along V are loaded row by row, rows of lanes that share a sum

@@ -1,5 +1,5 @@
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile | FileCheck %s
-// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-lower-to-tile="chip=sm_100f" | FileCheck %s --check-prefix=CHIP
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile | FileCheck %s
+// RUN: replayssm-opt %s -split-input-file -replay-split -replay-order -replay-place -replay-lower-to-tile="chip=sm_100f" | FileCheck %s --check-prefix=CHIP
 
 // One gpu.module for the chip, one kernel function with the manifest; arguments in
 // the order of docs/abi.md, only those that are used. Block x is head and V tile,

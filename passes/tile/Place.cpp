@@ -1,0 +1,338 @@
+//===- Place.cpp - Where the rows of a window are -------------------------===//
+//
+// A thread has too few registers for all that the tokens of a window bring. Tokens
+// along K lie in shared memory; so do scores of pairs, and what a loop over tokens
+// reads. What is computed of them elementwise is rematerialised at each use. One
+// number for each token is computed by one thread each, and staged for all others.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/tile/Place.h"
+
+#include "dialects/Tile/TileDialect.h"
+#include "passes/Preconditions.h"
+#include "passes/tile/LowerToTileLayouts.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace replayssm {
+#define GEN_PASS_DEF_PLACE
+#include "passes/Passes.h.inc"
+} // namespace replayssm
+
+using namespace mlir;
+using namespace replayssm;
+using namespace replayssm::replay;
+
+Place replayssm::placeOf(Value value) {
+  Operation *def = value.getDefiningOp();
+  auto place = def ? def->getAttrOfType<PlaceAttr>(placeAttr) : PlaceAttr();
+  return place ? place.getValue() : Place::Regs;
+}
+
+bool replayssm::isColumn(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 2 && type.getDimSize(0) > 1 && type.getDimSize(1) == 1;
+}
+
+/// Formed or found where it is used.
+static bool isElsewhere(Value value) {
+  switch (placeOf(value)) {
+  case Place::Regs:
+  case Place::Spread:
+    return false;
+  case Place::Shared:
+  case Place::Remat:
+    return true;
+  }
+  llvm_unreachable("every place is one of the enum's");
+}
+
+bool replayssm::isWindowed(Operation &op) {
+  // These belong to windows, also of one token.
+  if (auto pairs = dyn_cast<ScoresOp>(op); pairs && pairs.getG())
+    return true;
+  if (isa<CumulateOp, LoadParentsOp, UtSolveOp, ApplyScoresOp>(op))
+    return true;
+  // These look after their rows themselves.
+  if (isa<LoadRingOp, RingWeightsOp, RingReadOp, StoreOutOp, AppendOp, scf::IfOp, scf::ForOp>(op))
+    return false;
+  auto several = [](Value v) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    return type && (type.getRank() != 2 || type.getDimSize(0) > 1 || isElsewhere(v));
+  };
+  return llvm::any_of(op.getOperands(), several) || llvm::any_of(op.getResults(), several);
+}
+
+static bool isElementwise(Operation &op) {
+  return isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
+}
+
+static bool hasRows(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 2 && type.getDimSize(0) > 1;
+}
+
+/// A token along K: its rows are spread over the block, and go to shared memory at once.
+static bool isTokenAlongK(Operation &op) {
+  auto token = dyn_cast<LoadTokenOp>(op);
+  if (!token || !hasRows(token.getValue()))
+    return false;
+  switch (token.getInput()) {
+  case TokenInput::Q:
+  case TokenInput::K:
+    return true;
+  case TokenInput::V:
+  case TokenInput::A:
+  case TokenInput::B:
+    return false;
+  }
+  llvm_unreachable("every input is one of the enum's");
+}
+
+namespace {
+class Placer {
+public:
+  Placer(KernelOp kernel, bool spreadsColumns)
+      : kernel(kernel), dims(lower::Dims::of(kernel)), spreadsColumns(spreadsColumns), b(kernel.getContext()) {}
+
+  LogicalResult run() {
+    stageTokens();
+    WalkResult walk = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { return WalkResult(place(*op)); });
+    if (walk.wasInterrupted())
+      return failure();
+    stageColumns();
+    stageOperands();
+    return success();
+  }
+
+private:
+  bool isInLoop(Operation &op) { return op.getParentOfType<scf::ForOp>() != nullptr; }
+
+  /// Each number by one thread: what only depends on such numbers, and norms of tokens.
+  bool isOfColumns(Operation &op) {
+    // Shared memory has no bits.
+    if (isInLoop(op) || op.getNumResults() != 1 || !isColumn(op.getResult(0)) ||
+        !isa<FloatType>(getElementTypeOrSelf(op.getResult(0))))
+      return false;
+    if (isa<LoadTokenOp>(op))
+      return true;
+    if (auto norm = dyn_cast<RnormOp>(op)) {
+      auto staged = norm.getX().getDefiningOp<StageOp>();
+      auto token = staged ? staged.getX().getDefiningOp<LoadTokenOp>() : LoadTokenOp();
+      return token && isTokenAlongK(*token);
+    }
+    auto isSpread = [](Value v) { return placeOf(v) == Place::Spread; };
+    if (auto sums = dyn_cast<CumulateOp>(op))
+      return !sums.getParents() && isSpread(sums.getG());
+    return (isa<GateOp, BetaOp>(op) || OpTrait::hasElementwiseMappableTraits(&op)) &&
+           llvm::all_of(op.getOperands(), [&](Value v) { return isSpread(v) || !isColumn(v); });
+  }
+
+  Place choose(Operation &op) {
+    if (isa<StageOp>(op))
+      return Place::Shared;
+    if (isOfColumns(op))
+      return Place::Spread;
+    if (auto pairs = dyn_cast<ScoresOp>(op))
+      return pairs.getG() && dims.tokens > 1 ? Place::Shared : Place::Regs;
+    // The results of a loop: of tokens one behind another they stay.
+    if (isa<ReadOp, RingReadOp>(op)) {
+      int64_t count = cast<ShapedType>(op.getResult(0).getType()).getDimSize(0);
+      return count > 1 && count > dims.unroll ? Place::Shared : Place::Regs;
+    }
+    if (!isWindowed(op))
+      return Place::Regs;
+    bool isFormed = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) || op.hasTrait<OpTrait::ConstantLike>() ||
+                    (isElementwise(op) && llvm::any_of(op.getOperands(), [](Value v) {
+                       return isElsewhere(v) && !v.getDefiningOp<ReadOp>() && !v.getDefiningOp<RingReadOp>();
+                     }));
+    return isFormed ? Place::Remat : Place::Regs;
+  }
+
+  LogicalResult place(Operation &op) {
+    Place chosen = choose(op);
+    if (auto given = op.getAttrOfType<PlaceAttr>(placeAttr)) {
+      bool isFree = chosen == Place::Spread && given.getValue() == Place::Regs;
+      if (given.getValue() != chosen && !isFree)
+        return op.emitOpError() << "expected the place " << stringifyPlace(chosen)
+                                << (chosen == Place::Spread ? " or regs" : "") << " but got "
+                                << stringifyPlace(given.getValue());
+      return success();
+    }
+    if (op.hasAttr(placeAttr))
+      return op.emitOpError() << "expected '" << placeAttr << "' to be a #replay.place";
+    if (chosen == Place::Spread && !spreadsColumns)
+      chosen = Place::Regs;
+    if (chosen != Place::Regs)
+      op.setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), chosen));
+    return success();
+  }
+
+  /// Behind every load, before anything is computed.
+  void stageTokens() {
+    SmallVector<LoadTokenOp> tokens;
+    kernel.getBody().walk([&](LoadTokenOp op) {
+      if (isTokenAlongK(*op) && llvm::none_of(op->getUsers(), llvm::IsaPred<StageOp>))
+        tokens.push_back(op);
+    });
+    for (LoadTokenOp op : tokens) {
+      auto type = cast<RankedTensorType>(op.getValue().getType());
+      useStaged(op.getValue(), stageBehindLoads(op.getValue(), type.clone(b.getF32Type())));
+    }
+  }
+
+  PhaseOp phase(Phase wanted) {
+    for (auto op : rowBlock(kernel).getOps<PhaseOp>())
+      if (op.getPhase() == wanted)
+        return op;
+    return nullptr;
+  }
+
+  /// At once, but a store waits for what it stores: what is loaded comes behind all loads.
+  StageOp stageBehindLoads(Value x, Type type) {
+    Operation *def = x.getDefiningOp(), *point = def;
+    if (PhaseOp gates = phase(Phase::Gates)) {
+      Operation *at = gates->getBlock()->findAncestorOpInBlock(*def);
+      if (!at || (at == def && at->isBeforeInBlock(gates)))
+        point = lastLoaded ? lastLoaded : gates;
+    }
+    b.setInsertionPointAfter(point);
+    StageOp staged = StageOp::create(b, x.getLoc(), type, x);
+    staged->setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), Place::Shared));
+    if (point != def)
+      lastLoaded = staged;
+    return staged;
+  }
+
+  /// Uses the f32 rows in place of the token, whose own dtype is a part of it.
+  void useStaged(Value token, StageOp staged) {
+    for (OpOperand &use : llvm::make_early_inc_range(token.getUses())) {
+      Operation *user = use.getOwner();
+      if (user == staged)
+        continue;
+      if (auto wider = dyn_cast<arith::ExtFOp>(user)) {
+        wider.getResult().replaceAllUsesWith(staged.getY());
+        wider.erase();
+      } else if (token.getType() == staged.getY().getType() || isa<RnormOp, ScoresOp, ReadOp, RingReadOp>(user)) {
+        use.set(staged.getY());
+      } else {
+        b.setInsertionPoint(user);
+        use.set(arith::TruncFOp::create(b, user->getLoc(), token.getType(), staged.getY()));
+      }
+    }
+  }
+
+  /// With the others of its kind, in front of one barrier.
+  void stageColumns() {
+    SmallVector<Value> columns;
+    kernel.getBody().walk([&](Operation *op) {
+      if (op->getNumResults() == 1 && placeOf(op->getResult(0)) == Place::Spread)
+        columns.push_back(op->getResult(0));
+    });
+    for (Value column : columns) {
+      StageOp staged;
+      for (OpOperand &use : llvm::make_early_inc_range(column.getUses())) {
+        Operation *user = use.getOwner();
+        bool isSpread = user->getNumResults() == 1 && placeOf(user->getResult(0)) == Place::Spread;
+        if (isa<StageOp>(user) || (isSpread && !isa<CumulateOp>(user)))
+          continue;
+        if (!staged)
+          staged = stageBehindLoads(column, column.getType());
+        use.set(staged.getY());
+      }
+    }
+  }
+
+  /// Operands of all reads that can be formed before the pairs, in front of one barrier;
+  /// large ones where they are read, so that one takes the bytes of another.
+  void stageOperands() {
+    bool isSmall = dims.tokens * dims.K <= 2048;
+    PhaseOp marker = phase(Phase::Pairs);
+    auto isBefore = [&](Value x) {
+      Operation *def = x.getDefiningOp(), *at = def ? marker->getBlock()->findAncestorOpInBlock(*def) : nullptr;
+      return !at || (at == def && at->isBeforeInBlock(marker));
+    };
+    if (isSmall && marker)
+      for (Operation &op : *marker->getBlock())
+        if (isa<ReadOp, RingReadOp>(op))
+          forVectors(op, [&](OpOperand &use) {
+            if (isBefore(use.get()))
+              stageOperand(use, marker);
+          });
+    kernel.getBody().walk([&](Operation *op) {
+      forVectors(*op, [&](OpOperand &use) { stageOperand(use, op); });
+    });
+  }
+
+  /// The operands along K of a read or of scores of several tokens.
+  static void forVectors(Operation &op, function_ref<void(OpOperand &)> body) {
+    auto pairs = dyn_cast<ScoresOp>(op);
+    if (!isa<ReadOp, RingReadOp>(op) && !(pairs && pairs.getG()))
+      return;
+    MutableOperandRange xs = isa<ReadOp>(op)       ? cast<ReadOp>(op).getXsMutable()
+                             : isa<RingReadOp>(op) ? cast<RingReadOp>(op).getXsMutable()
+                                                   : MutableOperandRange(&op, 0, 2);
+    for (OpOperand &use : xs)
+      if (hasRows(use.get()))
+        body(use);
+  }
+
+  void stageOperand(OpOperand &use, Operation *point) {
+    Value x = use.get();
+    if (x.getDefiningOp<StageOp>())
+      return;
+    // One that is there already, in this block or around it.
+    for (Operation *user : x.getUsers())
+      if (auto known = dyn_cast<StageOp>(user)) {
+        Operation *at = known->getBlock()->findAncestorOpInBlock(*use.getOwner());
+        if (at && known->isBeforeInBlock(at))
+          return use.set(known.getY());
+      }
+    b.setInsertionPoint(point);
+    auto type = cast<RankedTensorType>(x.getType()).clone(b.getF32Type());
+    StageOp staged = StageOp::create(b, x.getLoc(), type, x);
+    staged->setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), Place::Shared));
+    use.set(staged.getY());
+  }
+
+  KernelOp kernel;
+  lower::Dims dims;
+  bool spreadsColumns;
+  OpBuilder b;
+  StageOp lastLoaded; ///< The last of what is staged behind all loads.
+};
+
+struct PlacePass : replayssm::impl::PlaceBase<PlacePass> {
+  using PlaceBase::PlaceBase;
+
+  LogicalResult parse(bool &spreadsColumns) {
+    SmallVector<StringRef> items;
+    StringRef(places).split(items, ',', -1, /*KeepEmpty=*/false);
+    bool isGiven = false;
+    for (StringRef item : items) {
+      auto [name, value] = item.trim().split('=');
+      if (name != "columns")
+        return emitError(getOperation().getLoc()) << "unknown place '" << name << "'; expected columns";
+      if (std::exchange(isGiven, true))
+        return emitError(getOperation().getLoc()) << "expected place '" << name << "' once but got it twice";
+      if (value != "spread" && value != "regs")
+        return emitError(getOperation().getLoc()) << "expected columns to be spread or regs but got '" << value << "'";
+      spreadsColumns = value == "spread";
+    }
+    return success();
+  }
+
+  void runOnOperation() override {
+    bool spreadsColumns = true;
+    if (failed(parse(spreadsColumns)))
+      return signalPassFailure();
+    WalkResult result = getOperation().walk([&](KernelOp kernel) {
+      if (failed(expectPrepared(kernel, Prepared::Ordered)))
+        return WalkResult::interrupt();
+      return WalkResult(Placer(kernel, spreadsColumns).run());
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,24 @@
+//===- Place.h - Where the rows of a window are -----------------*- C++ -*-===//
+//
+// The attribute that replay-place puts on the ops whose results have a row for each
+// token, and that the lowering reads. An op without it has its rows in registers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/Passes.h"
+
+namespace replayssm {
+
+inline constexpr llvm::StringLiteral placeAttr = "replay.place";
+
+/// Where `value` is: of a matrix with one row, or with its rows in registers, Regs.
+replay::Place placeOf(mlir::Value value);
+
+/// One number for each token of a window.
+bool isColumn(mlir::Value value);
+
+/// Whether `op` has a row for each token among its operands or results, or what is formed of such.
+bool isWindowed(mlir::Operation &op);
+
+} // namespace replayssm
