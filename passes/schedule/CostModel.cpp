@@ -11,17 +11,11 @@ using namespace replayssm;
 using namespace replayssm::schedule;
 
 namespace {
-/// Everything that a measurement may change stands here.
+/// Everything that a measurement of times may change stands here.
 struct Constants {
   int64_t stateRegisters = 64;      // limit per thread
   int64_t windowRegisters = 128;    // the same of a window, whose tokens are much to do for a thread
-  int64_t baseRegisters = 36;       // addresses, scalars, temporaries
-  int64_t pathRegisters = 6;        // of a token of a tree and a row, where gates run along K
-  int64_t parentRegisters = 2;      // of a token of a tree where they do not
-  int64_t aheadRegisters = 16;      // the same without a loop over tokens: they are selected ahead
-  int64_t foldRegisters = 32;       // of a window beside a fold
-  int64_t carryRegisters = 48;      // of a window beside a loop that carries a state
-  double spillRegisters = 30;       // that a window lacks when spills take as long as the rest
+  double spillRegisters = 64;       // that are lacking when spills take as long as the rest
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
   double bulkNs = 150;              // extra latency of a copy through shared memory
@@ -39,6 +33,9 @@ int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
   return divideCeilSigned(bv, warps * (32 / facts.lanes));
 }
 
+/// Keys that lie where they may be copied at once.
+bool Tiling::copiesKeys(const KernelFacts &facts) const { return copy == 1 && !facts.scattered; }
+
 /// Of a buffer of so many numbers: the next one begins at a multiple of 16.
 static int64_t bufferBytes(int64_t numbers) { return llvm::alignTo(numbers * 4, 16); }
 
@@ -48,8 +45,7 @@ static int64_t bufferBytes(int64_t numbers) { return llvm::alignTo(numbers * 4, 
 /// takes where more would cost a block, gaps in its placement aside.
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
   int64_t length = facts.ringLength, tokens = facts.tokens, bytes = facts.reads * bufferBytes(tokens * length);
-  bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
-  bool bulkKeys = bulk && !facts.scattered;
+  bool bulk = tiling.copy == 1, bulkKeys = tiling.copiesKeys(facts), alongK = facts.gateDim > 1;
   if (bulk) // and room for the mbarriers and for alignment
     bytes += tiling.bv * facts.K * facts.stateBytes + (bulkKeys ? length * facts.K * 4 : 0) + 256;
   int64_t levels = facts.paths ? 1 : facts.levels(); // a tree has its gates in place of decays
@@ -128,7 +124,7 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
     int64_t shared = sharedBytes(facts, tiling);
     return shared > std::max(least, int64_t(target.sharedBytesPerBlock)) ||
            (tiling.blocks > 1 &&
-            (tiling.blocks * (shared + target.reservedSharedBytes) > int64_t(target.sharedBytesPerMultiprocessor) ||
+            (tiling.blocks * (shared + int64_t(target.reservedSharedBytes)) > int64_t(target.sharedBytesPerMultiprocessor) ||
              tiling.blocks * tiling.warps * 32 > int64_t(target.maxThreadsPerMultiprocessor)));
   });
   return legal;
@@ -149,7 +145,6 @@ static int64_t joinCost(int64_t rows, int64_t lanes) {
 namespace {
 /// Of the loops that carry a state, on average over launches.
 struct LoopCosts {
-  int64_t registers = 0;
   double bytes = 0, perThread = 0, latencyNs = 0;
 };
 } // namespace
@@ -162,9 +157,6 @@ static LoopCosts predictLoops(const KernelFacts &facts, const Tiling &tiling) {
   int64_t perLane = facts.paddedK() / facts.lanes, state = rows * perLane;
   // Half of the steps that there may be; beside other reads only where a ring is full.
   double steps = facts.loopSteps / 2.0 * (facts.reads ? facts.storeShare : 1);
-  int64_t gates = facts.loopGates ? perLane : 0;
-  // The vectors that are read, the normalised key, and what goes along V.
-  costs.registers = state + (facts.loopReads + 1) * perLane + gates + 5 * rows;
   double perStep = constant.instructionsPerWarp / 2 + facts.loopReads * (state + rows * 2 * std::log2(facts.lanes)) +
                    2 * state + 3 * perLane + (facts.loopStores ? state / 4.0 : 0) +
                    (facts.loopGates ? 30.0 * facts.K / threads : 0);
@@ -176,8 +168,8 @@ static LoopCosts predictLoops(const KernelFacts &facts, const Tiling &tiling) {
 
 Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target) {
   Costs costs;
+  costs.registers = estimateRegisters(facts, tiling);
   if (!facts.stateBytes) {
-    costs.registers = constant.baseRegisters;
     costs.blocksPerProcessor = target.maxBlocksPerMultiprocessor;
     costs.waves = double(referenceRows) / (target.multiprocessors * costs.blocksPerProcessor);
     costs.microseconds = target.launchMicroseconds + 2 * constant.dependentLoadNs / 1000;
@@ -185,35 +177,11 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   }
   int64_t rows = tiling.rowsPerLane(facts), threads = tiling.warps * 32;
   int64_t perLane = facts.paddedK() / facts.lanes, length = facts.ringLength;
-  bool bulk = tiling.copy == 1, bulkKeys = bulk && !facts.scattered, alongK = facts.gateDim > 1;
-
-  // Registers: the state tile and its operands, and what the ring keeps in flight
-  // (weights meet the keys where gates run along K).
-  int64_t passes = divideCeilSigned(length, tiling.bc);
-  int64_t keyRows = divideCeilSigned(std::min(tiling.bc, length), tiling.warps * (32 / facts.lanes));
-  int64_t ring = 0, keys = 0;
-  if (length) {
-    keys = keyRows * perLane * ((!bulkKeys && passes > 1 ? 2 : 1) + (alongK && facts.tokens == 1 ? 1 : 0));
-    int64_t gates = alongK ? length * divideCeilSigned(facts.K, threads) : 0;
-    ring = keys + gates + divideCeilSigned(length, 8) * rows;
-  }
+  bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
+  int64_t passes = divideCeilSigned(length, tiling.bc), keyRows = tiling.keyRowsPerLane(facts);
   int64_t state = rows * perLane, tokens = facts.tokens;
   bool isLoop = tokens > tiling.unroll;
-  int64_t operands = facts.reads * perLane, folding = facts.folds ? tiling.unroll * (perLane + rows) : 0;
-  int64_t reading = bulk ? std::max(state, ring) + operands : state + ring + operands;
-  if (tokens > 1) {
-    // Operands come from shared memory, and lanes share what runs along V; tokens that
-    // are not a loop are in flight together.
-    double perToken = 1 + (isLoop ? 0 : (rows + tokens / 2) / 4.0);
-    if (facts.paths)
-      perToken += alongK ? constant.pathRegisters * rows : isLoop ? constant.parentRegisters : constant.aheadRegisters;
-    int64_t pairs = perLane * (alongK ? 3 : 2); // in flight for scores of tokens
-    ring += (passes > 1 ? perLane : 0) - (bulkKeys && !alongK ? keys / 2 : 0);
-    reading = state + std::max(ring, pairs) + int64_t(tokens * perToken) +
-              (facts.folds ? constant.foldRegisters : 0) + (facts.loopSteps ? constant.carryRegisters : 0);
-  }
   LoopCosts loops = predictLoops(facts, tiling);
-  costs.registers = constant.baseRegisters + std::max({reading, state + folding, loops.registers});
 
   costs.sharedBytes = sharedBytes(facts, tiling);
   int64_t shared = costs.sharedBytes;
@@ -264,9 +232,10 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));
-  // Spills cost more than anything else, the more the worse.
+  // A few spills of a window hide among its arithmetic where the chip sets the limit;
+  // a limit that the schedule sets is not worth any.
   int64_t excess = std::max<int64_t>(costs.registers - allowed, 0);
-  if (tokens > 1 && costs.blocksPerProcessor > 0)
+  if (tokens > 1 && allowed == target.maxRegistersPerThread && costs.blocksPerProcessor > 0)
     blockNs *= 1 + std::pow(excess / constant.spillRegisters, 2);
   else if (excess > 0 || costs.blocksPerProcessor == 0)
     blockNs *= 2 + excess / 16.0;

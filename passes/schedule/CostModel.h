@@ -23,6 +23,7 @@ struct KernelFacts {
   bool scattered = false;   ///< Records need not lie from the first position on.
   bool folds = false;       ///< Records are applied to the state.
   bool paths = false;       ///< Tokens name their parents.
+  bool moves = false;       ///< Records go to other places of their ring.
   double storeShare = 0;    ///< Mean fraction of launches that write it.
   /// Loops that carry a state: the vectors that meet it in one step, the most steps,
   /// whether gates run along K, whether every step stores a state.
@@ -45,6 +46,8 @@ struct Tiling {
       {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}, {"blocks", &Tiling::blocks}};
   bool operator==(const Tiling &) const = default;
   int64_t rowsPerLane(const KernelFacts &facts) const;
+  int64_t keyRowsPerLane(const KernelFacts &facts) const;
+  bool copiesKeys(const KernelFacts &facts) const;
 };
 
 struct Costs {
@@ -66,6 +69,8 @@ int64_t stateRegisters(const KernelFacts &facts);
 /// Every legal tiling, in a fixed order; one for kernels without a state. With the least
 /// shared memory of one whose state fits the registers.
 llvm::SmallVector<Tiling> legalTilings(const KernelFacts &facts, const TargetFacts &target);
+/// Per thread, from what is live at once; more than a thread may have means spills.
+int64_t estimateRegisters(const KernelFacts &facts, const Tiling &tiling);
 Costs predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target);
 
 } // namespace replayssm::schedule

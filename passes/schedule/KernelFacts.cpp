@@ -21,11 +21,14 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     Type dtype = cast<replay::StateType>(state.getType()).getDtype();
     facts.stateBytes = dtype.getIntOrFloatBitWidth() / 8;
   };
+  auto useGates = [&](replay::RingAttr ring) {
+    if (replay::FieldAttr g = ring.getField(replay::RecordField::G); g && g.getDim() == replay::FieldDim::K)
+      facts.gateDim = facts.K;
+  };
   auto useRing = [&](Value records) {
     replay::RingAttr ring = cast<replay::RecordsType>(records.getType()).getRing();
     facts.ringLength = ring.getLength();
-    if (replay::FieldAttr g = ring.getField(replay::RecordField::G); g && g.getDim() == replay::FieldDim::K)
-      facts.gateDim = facts.K;
+    useGates(ring);
     // One copy takes records that lie from the first position on.
     auto load = records.getDefiningOp<replay::LoadRingOp>();
     facts.scattered |= load && (load.getBase() || load.getMask());
@@ -37,6 +40,11 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
       replay::RingAttr ring = kernel.getRingAttr();
       facts.loopSteps = ring ? ring.getLength() : static_cast<int64_t>(kernel.getWindow().value_or(1));
       facts.startsAtOnce |= loop->getParentOp() == kernel;
+    }
+    if (isa<replay::MoveRecordOp>(op)) {
+      facts.moves = true;
+      if (replay::RingAttr ring = kernel.getRingAttr())
+        useGates(ring);
     }
     // What a loop does is counted apart.
     if (isInLoop(op)) {

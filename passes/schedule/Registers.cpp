@@ -1,0 +1,117 @@
+//===- Registers.cpp - The registers that a tiling takes ------------------===//
+//
+// Per thread, from what is live at once. With rows of the tile and elements along K
+// in one lane (perLane), rows that the lanes of one sum share (share), and
+//
+//   tile  = rows * perLane                the state; of a window and 16 bits 7/8: some of it is packed until it is used
+//   ring  = key rows in flight * perLane + gates along K / 2 + ceil(L / 8) * rows
+//   pairs = perLane * (2, with gates along K 3) + trees with gates along K: T token rows / 3
+//   token = 2 + rows / share + where tokens are not a loop (rows + T / 2) / 4
+//
+// the largest of what one phase takes:
+//
+//   reads of one token   tile + ring + reads * perLane; a tile that is copied in bulk comes behind the ring
+//   reads of a window    tile + max(ring, pairs) + T * token; keys that are copied in bulk count 3/4
+//   no reads             max(tile, keys and gates of the ring, half of its values)
+//   fold                 rows * perLane + unroll * (perLane + rows / 2)
+//   loop over a state    rows * perLane (alone 5/4) + (reads + 1, with gates along K 2) * perLane + 4 * rows
+//   no state             what a lane has of a record that is moved
+//
+// ptxas keeps more loads in flight where it has registers left, and fewer where it
+// has not: the estimate is what it can do with little harm, within a factor of 1.5.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/schedule/CostModel.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using llvm::divideCeilSigned;
+using namespace replayssm;
+using namespace replayssm::schedule;
+
+namespace {
+struct Constants {
+  int64_t base = 36;       // addresses, scalars, temporaries
+  int64_t windowBase = 30; // the same of a window, whose scalars are in shared memory
+  int64_t updateBase = 18; // and where nothing is read, so that there are no outputs
+  int64_t moveBase = 24;   // of a kernel that moves records
+  int64_t cursorBase = 14; // of one that has cursors alone
+  int64_t token = 2;       // of a window: gates, norms and the sums that are found again
+  int64_t parent = 2;      // of a token of a tree: its parent and its path
+  int64_t ahead = 6;       // of a token of a tree without a loop, where it is one gate that is taken over
+  int64_t circular = 12;   // masks of records that lie anywhere in their ring
+  int64_t fold = 8;        // of a window beside a fold
+  int64_t carry = 26;      // of a window beside a loop that carries a state
+} constant;
+} // namespace
+
+/// Key rows of which one lane has a part, of one pass over the ring.
+int64_t Tiling::keyRowsPerLane(const KernelFacts &facts) const {
+  return divideCeilSigned(std::min(bc, facts.ringLength), warps * (32 / facts.lanes));
+}
+
+/// Of the records: keys of the passes that are under way, gates and values.
+static int64_t ringRegisters(const KernelFacts &facts, const Tiling &tiling) {
+  int64_t length = facts.ringLength, perLane = facts.paddedK() / facts.lanes;
+  bool bulkKeys = tiling.copiesKeys(facts), alongK = facts.gateDim > 1, isWindow = facts.tokens > 1;
+  // Passes are straight code, so that the loads of the next ones begin early.
+  int64_t passes = bulkKeys ? 1 : std::min<int64_t>(divideCeilSigned(length, tiling.bc), isWindow ? 4 : 2);
+  if (alongK && !isWindow) // weighted keys beside those that are loaded
+    passes = std::max<int64_t>(passes, 2);
+  int64_t gates = alongK ? length * divideCeilSigned(facts.K, tiling.warps * 32) / 2 : 0;
+  int64_t values = divideCeilSigned(length, 8) * tiling.rowsPerLane(facts);
+  return passes * tiling.keyRowsPerLane(facts) * perLane + gates + (facts.reads ? values : values / 2);
+}
+
+/// Of the tokens of a window while the state is read.
+static int64_t tokenRegisters(const KernelFacts &facts, const Tiling &tiling) {
+  int64_t rows = tiling.rowsPerLane(facts), tokens = facts.tokens;
+  // Lanes share what runs along V as far as its rows can be halved.
+  int64_t share = std::min(rows & -rows, facts.lanes);
+  double each = constant.token + rows / share;
+  bool isLoop = tokens > tiling.unroll;
+  if (!isLoop)
+    each += (rows + tokens / 2.0) / 4;
+  if (facts.paths)
+    each += constant.parent + (isLoop || facts.gateDim > 1 ? 0 : constant.ahead);
+  return static_cast<int64_t>(tokens * each);
+}
+
+/// Of the token rows that are in flight for scores of tokens.
+static int64_t pairRegisters(const KernelFacts &facts, const Tiling &tiling) {
+  int64_t perLane = facts.paddedK() / facts.lanes, tokens = facts.tokens;
+  if (facts.gateDim == 1)
+    return 2 * perLane;
+  // The gates of a path are picked among those of all earlier tokens.
+  int64_t rowsPerLane = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
+  return 3 * perLane + (facts.paths ? tokens * perLane * rowsPerLane / 3 : 0);
+}
+
+int64_t schedule::estimateRegisters(const KernelFacts &facts, const Tiling &tiling) {
+  bool isWindow = facts.tokens > 1;
+  if (!facts.stateBytes) // What is moved is as wide as a record, over the lanes of one warp.
+    return facts.moves ? constant.moveBase + (facts.K + facts.V + facts.gateDim) / 32 : constant.cursorBase;
+  int64_t rows = tiling.rowsPerLane(facts), perLane = facts.paddedK() / facts.lanes;
+  int64_t state = rows * perLane, tile = isWindow && facts.stateBytes < 4 ? state * 7 / 8 : state;
+  int64_t ring = ringRegisters(facts, tiling);
+  bool bulk = tiling.copy == 1;
+
+  int64_t base = !facts.reads ? constant.updateBase : isWindow ? constant.windowBase : constant.base;
+  int64_t most = 0;
+  if (!facts.reads) {
+    most = std::max(tile, ring);
+  } else if (isWindow) {
+    int64_t inFlight = std::max(ring, pairRegisters(facts, tiling));
+    most = tile + (tiling.copiesKeys(facts) ? inFlight * 3 / 4 : inFlight) + tokenRegisters(facts, tiling) +
+           (facts.folds ? constant.fold : 0) + (facts.loopSteps ? constant.carry : 0);
+  } else {
+    most = (bulk ? std::max(tile, ring) : tile + ring) + facts.reads * perLane +
+           (facts.scattered ? constant.circular : 0);
+  }
+  if (facts.folds)
+    most = std::max(most, state + tiling.unroll * (perLane + rows / 2) + (facts.reads ? constant.fold : 0));
+  if (facts.loopSteps)
+    most = std::max(most, (facts.reads ? state : state * 5 / 4) + (facts.loopReads + (facts.loopGates ? 2 : 1)) * perLane + 4 * rows);
+  return base + most;
+}
