@@ -3,17 +3,18 @@
 // Per thread, from what is live at once. With rows of the tile and elements along K
 // in one lane (perLane), rows that the lanes of one sum share (share), and
 //
-//   tile  = rows * perLane                the state; of a window and 16 bits 7/8: some of it is packed until it is used
+//   tile  = rows * perLane, the state; of 16 bits 7/8 in a window, 3/4 where one token's
+//           waits in shared memory for the ring
 //   ring  = key rows in flight * perLane + gates along K / 2 + ceil(L / 8) * rows
-//   pairs = perLane * (2, with gates along K 3) + trees with gates along K: T token rows / 3
+//   pairs = perLane * (1.5, with gates along K 3) + trees with gates along K: T token rows / 5
 //   token = 2 + rows / share + where tokens are not a loop (rows + T / 2) / 4
 //
 // the largest of what one phase takes:
 //
 //   reads of one token   tile + ring + reads * perLane; a tile that is copied in bulk comes behind the ring
 //   reads of a window    tile + max(ring, pairs) + T * token; keys that are copied in bulk count 3/4
-//   no reads             max(tile, keys and gates of the ring, half of its values)
-//   fold                 rows * perLane + unroll * (perLane + rows / 2)
+//   no reads             max(tile, keys of the ring and the larger of its gates and values)
+//   fold                 rows * perLane + unroll * (perLane + rows / 2), and the outputs
 //   loop over a state    rows * perLane (alone 5/4) + (reads + 1, with gates along K 2) * perLane + 4 * rows
 //   no state             what a lane has of a record that is moved
 //
@@ -35,13 +36,14 @@ struct Constants {
   int64_t base = 36;       // addresses, scalars, temporaries
   int64_t windowBase = 30; // the same of a window, whose scalars are in shared memory
   int64_t updateBase = 18; // and where nothing is read, so that there are no outputs
-  int64_t moveBase = 24;   // of a kernel that moves records
+  int64_t moveBase = 32;   // of a kernel that moves records
   int64_t cursorBase = 14; // of one that has cursors alone
   int64_t token = 2;       // of a window: gates, norms and the sums that are found again
   int64_t parent = 2;      // of a token of a tree: its parent and its path
   int64_t ahead = 6;       // of a token of a tree without a loop, where it is one gate that is taken over
   int64_t circular = 12;   // masks of records that lie anywhere in their ring
-  int64_t fold = 8;        // of a window beside a fold
+  int64_t fold = 8;        // of a window whose state is read in front of a fold
+  int64_t outputs = 12;    // of reads, beside a fold
   int64_t carry = 26;      // of a window beside a loop that carries a state
 } constant;
 } // namespace
@@ -61,7 +63,8 @@ static int64_t ringRegisters(const KernelFacts &facts, const Tiling &tiling) {
     passes = std::max<int64_t>(passes, 2);
   int64_t gates = alongK ? length * divideCeilSigned(facts.K, tiling.warps * 32) / 2 : 0;
   int64_t values = divideCeilSigned(length, 8) * tiling.rowsPerLane(facts);
-  return passes * tiling.keyRowsPerLane(facts) * perLane + gates + (facts.reads ? values : values / 2);
+  // Without reads, gates have become weights when values are loaded.
+  return passes * tiling.keyRowsPerLane(facts) * perLane + (facts.reads ? gates + values : std::max(gates, values));
 }
 
 /// Of the tokens of a window while the state is read.
@@ -82,20 +85,22 @@ static int64_t tokenRegisters(const KernelFacts &facts, const Tiling &tiling) {
 static int64_t pairRegisters(const KernelFacts &facts, const Tiling &tiling) {
   int64_t perLane = facts.paddedK() / facts.lanes, tokens = facts.tokens;
   if (facts.gateDim == 1)
-    return 2 * perLane;
+    return perLane * 3 / 2;
   // The gates of a path are picked among those of all earlier tokens.
   int64_t rowsPerLane = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
-  return 3 * perLane + (facts.paths ? tokens * perLane * rowsPerLane / 3 : 0);
+  return 3 * perLane + (facts.paths ? tokens * perLane * rowsPerLane / 5 : 0);
 }
 
 int64_t schedule::estimateRegisters(const KernelFacts &facts, const Tiling &tiling) {
   bool isWindow = facts.tokens > 1;
   if (!facts.stateBytes) // What is moved is as wide as a record, over the lanes of one warp.
     return facts.moves ? constant.moveBase + (facts.K + facts.V + facts.gateDim) / 32 : constant.cursorBase;
-  int64_t rows = tiling.rowsPerLane(facts), perLane = facts.paddedK() / facts.lanes;
-  int64_t state = rows * perLane, tile = isWindow && facts.stateBytes < 4 ? state * 7 / 8 : state;
-  int64_t ring = ringRegisters(facts, tiling);
   bool bulk = tiling.copy == 1;
+  int64_t rows = tiling.rowsPerLane(facts), perLane = facts.paddedK() / facts.lanes;
+  int64_t state = rows * perLane, tile = state;
+  if (facts.stateBytes < 4) // packed in part until it is used
+    tile = isWindow ? state * 7 / 8 : bulk && facts.ringLength ? state * 3 / 4 : state;
+  int64_t ring = ringRegisters(facts, tiling);
 
   int64_t base = !facts.reads ? constant.updateBase : isWindow ? constant.windowBase : constant.base;
   int64_t most = 0;
@@ -110,8 +115,9 @@ int64_t schedule::estimateRegisters(const KernelFacts &facts, const Tiling &tili
            (facts.scattered ? constant.circular : 0);
   }
   if (facts.folds)
-    most = std::max(most, state + tiling.unroll * (perLane + rows / 2) + (facts.reads ? constant.fold : 0));
+    most = std::max(most, state + tiling.unroll * (perLane + rows / 2) + (facts.reads ? constant.outputs : 0));
   if (facts.loopSteps)
-    most = std::max(most, (facts.reads ? state : state * 5 / 4) + (facts.loopReads + (facts.loopGates ? 2 : 1)) * perLane + 4 * rows);
+    most = std::max(most, (facts.reads ? state : state * 5 / 4) +
+                              (facts.loopReads + (facts.loopGates ? 2 : 1)) * perLane + 4 * rows);
   return base + most;
 }
