@@ -39,7 +39,7 @@ struct Constants {
   int64_t moveBase = 32;   // of a kernel that moves records
   int64_t cursorBase = 14; // of one that has cursors alone
   int64_t token = 2;       // of a window: gates, norms and the sums that are found again
-  int64_t parent = 2;      // of a token of a tree: its parent and its path
+  int64_t parent = 1;      // of a token of a tree: its parent and its path
   int64_t ahead = 6;       // of a token of a tree without a loop, where it is one gate that is taken over
   int64_t circular = 12;   // masks of records that lie anywhere in their ring
   int64_t fold = 8;        // of a window whose state is read in front of a fold
@@ -58,7 +58,8 @@ static int64_t ringRegisters(const KernelFacts &facts, const Tiling &tiling) {
   int64_t length = facts.ringLength, perLane = facts.paddedK() / facts.lanes;
   bool bulkKeys = tiling.copiesKeys(facts), alongK = facts.gateDim > 1, isWindow = facts.tokens > 1;
   // Passes are straight code, so that the loads of the next ones begin early.
-  int64_t passes = bulkKeys ? 1 : std::min<int64_t>(divideCeilSigned(length, tiling.bc), isWindow ? 4 : 2);
+  int64_t ahead = bulkKeys ? 1 : isWindow || !facts.reads ? 4 : 2;
+  int64_t passes = std::min(divideCeilSigned(length, tiling.bc), ahead);
   if (alongK && !isWindow) // weighted keys beside those that are loaded
     passes = std::max<int64_t>(passes, 2);
   int64_t gates = alongK ? length * divideCeilSigned(facts.K, tiling.warps * 32) / 2 : 0;
