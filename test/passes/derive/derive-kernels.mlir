@@ -72,6 +72,7 @@
 // Cursors of a window: accepted tokens count, and whoever has no room for another window folds.
 // CHECK-LABEL: replay.kernel @commit_gdn of @gdn kind cursors
 // CHECK: %[[ACCEPTED:.*]] = replay.load_row "accept_len"
+// CHECK: replay.expect "accept_len" %[[ACCEPTED]] in %{{.*}} to %
 // CHECK: %[[N0:.*]] = arith.maxsi %[[ACCEPTED]], %{{.*}} : index
 // CHECK: %[[N:.*]] = arith.minsi %[[N0]], %{{.*}} : index
 // CHECK: %[[TOTAL:.*]] = arith.addi %{{.*}}, %[[N]] : index

@@ -209,3 +209,21 @@ gpu.module @m {
   gpu.return
   }
 }
+
+// -----
+
+// A digit of another base than two: the warp over its stride, then what is left of the
+// higher digit.
+// CHECK-LABEL: gpu.func @three_warps
+// CHECK: %[[THREE:.*]] = arith.constant 3 : i32
+// CHECK: %[[HIGH:.*]] = arith.divui %[[WARP:.*]], %[[THREE]] : i32
+// CHECK: arith.remui %[[WARP]], %{{.*}} : i32
+gpu.module @m {
+  gpu.func @three_warps(%state: !llvm.ptr<1>, %off: i64) kernel
+      attributes {known_block_size = array<i32: 192, 1, 1>,
+                  replay.manifest = {args = [["state", "pointer", "f32"]]}} {
+  %t = tile.load %state[%off] strides [96, 1] : !llvm.ptr<1> -> tensor<2x96xf32, #tile.layout<[w2:3], [w3:1, l32:1]>>
+  tile.store %t, %state[%off] strides [96, 1] : tensor<2x96xf32, #tile.layout<[w2:3], [w3:1, l32:1]>>, !llvm.ptr<1>
+  gpu.return
+  }
+}
