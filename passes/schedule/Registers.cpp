@@ -40,7 +40,8 @@ struct Constants {
   int64_t cursorBase = 14; // of one that has cursors alone
   int64_t token = 2;       // of a window: gates, norms and the sums that are found again
   int64_t parent = 1;      // of a token of a tree: its parent and its path
-  int64_t ahead = 6;       // of a token of a tree without a loop, where it is one gate that is taken over
+  int64_t ahead = 6;       // of a token of a tree without a loop: what it takes over from its parent;
+                           // twice where gates run along K
   int64_t circular = 12;   // masks of records that lie anywhere in their ring
   int64_t fold = 8;        // of a window whose state is read in front of a fold
   int64_t outputs = 12;    // of reads, beside a fold
@@ -78,7 +79,7 @@ static int64_t tokenRegisters(const KernelFacts &facts, const Tiling &tiling) {
   if (!isLoop)
     each += (rows + tokens / 2.0) / 4;
   if (facts.paths)
-    each += constant.parent + (isLoop || facts.gateDim > 1 ? 0 : constant.ahead);
+    each += constant.parent + (isLoop ? 0 : constant.ahead * (facts.gateDim > 1 ? 2 : 1));
   return static_cast<int64_t>(tokens * each);
 }
 
