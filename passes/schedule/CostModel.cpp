@@ -29,11 +29,14 @@ struct Constants {
 } constant;
 } // namespace
 
-int64_t Tiling::rowsPerLane(const KernelFacts &facts) const {
-  return divideCeilSigned(bv, warps * (32 / facts.lanes));
+int64_t Tiling::rowsPerLane(const KernelFacts &facts, int64_t rows) const {
+  return divideCeilSigned(rows, warps * (32 / facts.lanes));
 }
 
-/// Keys that lie where they may be copied at once.
+int64_t Tiling::keyRowsPerLane(const KernelFacts &facts) const {
+  return rowsPerLane(facts, std::min(bc, facts.ringLength));
+}
+
 bool Tiling::copiesKeys(const KernelFacts &facts) const { return copy == 1 && !facts.scattered; }
 
 /// Of a buffer of so many numbers: the next one begins at a multiple of 16.
@@ -213,7 +216,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
                      passes * keyRows * facts.reads * tokens * (perLane + 12.0) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
   if (tokens > 1) { // norms, scores, decays, the solve
-    double pairs = tokens * tokens / 2.0, rowsOfKeys = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
+    double pairs = tokens * tokens / 2.0, rowsOfKeys = tiling.rowsPerLane(facts, tokens);
     double instructions = perLane * (1.25 + rowsOfKeys) + 18;
     int64_t records = length ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
     perThread += tokens * (constant.instructionsPerToken + (isLoop ? facts.reads * constant.instructionsPerRead : 0)) + facts.reads * tokens * records +

@@ -45,8 +45,11 @@ struct Tiling {
       {"bv", &Tiling::bv}, {"bc", &Tiling::bc}, {"warps", &Tiling::warps},
       {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}, {"blocks", &Tiling::blocks}};
   bool operator==(const Tiling &) const = default;
-  int64_t rowsPerLane(const KernelFacts &facts) const;
-  int64_t keyRowsPerLane(const KernelFacts &facts) const;
+  /// Of so many rows over the lane groups of the block, those that one lane has a part of.
+  int64_t rowsPerLane(const KernelFacts &facts, int64_t rows) const;
+  int64_t rowsPerLane(const KernelFacts &facts) const { return rowsPerLane(facts, bv); } ///< Of the state.
+  int64_t keyRowsPerLane(const KernelFacts &facts) const; ///< Of one pass over the ring.
+  /// Whether keys lie where one copy takes them.
   bool copiesKeys(const KernelFacts &facts) const;
 };
 

@@ -8,6 +8,7 @@
 //   ring  = key rows in flight * perLane + gates along K / 2 + ceil(L / 8) * rows
 //   pairs = perLane * (1.5, with gates along K 3) + trees with gates along K: T token rows / 5
 //   token = 2 + rows / share + where tokens are not a loop (rows + T / 2) / 4
+//           + in a tree 1, and where tokens are not a loop 6 (gates along K: 12)
 //
 // the largest of what one phase takes:
 //
@@ -49,11 +50,6 @@ struct Constants {
 } constant;
 } // namespace
 
-/// Key rows of which one lane has a part, of one pass over the ring.
-int64_t Tiling::keyRowsPerLane(const KernelFacts &facts) const {
-  return divideCeilSigned(std::min(bc, facts.ringLength), warps * (32 / facts.lanes));
-}
-
 /// Of the records: keys of the passes that are under way, gates and values.
 static int64_t ringRegisters(const KernelFacts &facts, const Tiling &tiling) {
   int64_t length = facts.ringLength, perLane = facts.paddedK() / facts.lanes;
@@ -89,8 +85,7 @@ static int64_t pairRegisters(const KernelFacts &facts, const Tiling &tiling) {
   if (facts.gateDim == 1)
     return perLane * 3 / 2;
   // The gates of a path are picked among those of all earlier tokens.
-  int64_t rowsPerLane = divideCeilSigned(tokens, tiling.warps * (32 / facts.lanes));
-  return 3 * perLane + (facts.paths ? tokens * perLane * rowsPerLane / 5 : 0);
+  return 3 * perLane + (facts.paths ? tokens * perLane * tiling.rowsPerLane(facts, tokens) / 5 : 0);
 }
 
 int64_t schedule::estimateRegisters(const KernelFacts &facts, const Tiling &tiling) {
