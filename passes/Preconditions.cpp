@@ -67,16 +67,19 @@ static LogicalResult expectOrdered(replay::KernelOp kernel) {
   return success();
 }
 
+MutableOperandRange replayssm::stagedOperands(Operation *op) {
+  if (auto read = dyn_cast<replay::ReadOp>(op))
+    return read.getXsMutable();
+  if (auto read = dyn_cast<replay::RingReadOp>(op))
+    return read.getXsMutable();
+  auto pairs = dyn_cast<replay::ScoresOp>(op);
+  return MutableOperandRange(op, 0, pairs && pairs.getG() ? 2 : 0); // x and y
+}
+
 static LogicalResult expectPlaced(replay::KernelOp kernel) {
   WalkResult walk = kernel.getBody().walk([](Operation *op) {
-    auto pairs = dyn_cast<replay::ScoresOp>(op);
-    if (!isa<replay::ReadOp, replay::RingReadOp>(op) && !(pairs && pairs.getG()))
-      return WalkResult::advance();
-    ValueRange xs = isa<replay::ReadOp>(op)       ? ValueRange(cast<replay::ReadOp>(op).getXs())
-                    : isa<replay::RingReadOp>(op) ? ValueRange(cast<replay::RingReadOp>(op).getXs())
-                                                  : ValueRange(op->getOperands().take_front(2));
-    for (Value x : xs)
-      if (cast<ShapedType>(x.getType()).getDimSize(0) > 1 && !x.getDefiningOp<replay::StageOp>()) {
+    for (OpOperand &use : stagedOperands(op))
+      if (cast<ShapedType>(use.get().getType()).getDimSize(0) > 1 && !use.get().getDefiningOp<replay::StageOp>()) {
         op->emitOpError("expected staged tokens as operands: run replay-place first");
         return WalkResult::interrupt();
       }
@@ -85,24 +88,38 @@ static LogicalResult expectPlaced(replay::KernelOp kernel) {
   return failure(walk.wasInterrupted());
 }
 
-LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted) {
-  if (failed(expectDerived(kernel)))
-    return failure();
-  switch (wanted) {
+/// What one step adds to those before it.
+static LogicalResult expectStep(replay::KernelOp kernel, Prepared step) {
+  switch (step) {
   case Prepared::Derived:
-    return success();
+    return expectDerived(kernel);
   case Prepared::Expanded:
     return expectExpanded(kernel);
   case Prepared::Scheduled:
-    return failed(expectExpanded(kernel)) ? failure() : expectScheduled(kernel);
+    return expectScheduled(kernel);
   case Prepared::Split:
-    return failed(expectPrepared(kernel, Prepared::Scheduled)) ? failure() : expectSplit(kernel);
+    return expectSplit(kernel);
   case Prepared::Ordered:
-    return failed(expectPrepared(kernel, Prepared::Split)) ? failure() : expectOrdered(kernel);
+    return expectOrdered(kernel);
   case Prepared::Placed:
-    return failed(expectPrepared(kernel, Prepared::Ordered)) ? failure() : expectPlaced(kernel);
+    return expectPlaced(kernel);
   }
   llvm_unreachable("every step is one of the enum's");
+}
+
+LogicalResult replayssm::expectPrepared(replay::KernelOp kernel, Prepared wanted) {
+  for (int step = 0; step <= static_cast<int>(wanted); ++step)
+    if (failed(expectStep(kernel, static_cast<Prepared>(step))))
+      return failure();
+  return success();
+}
+
+LogicalResult replayssm::forEachKernel(ModuleOp module, Prepared wanted,
+                                       function_ref<LogicalResult(replay::KernelOp)> body) {
+  WalkResult walk = module.walk([&](replay::KernelOp kernel) {
+    return WalkResult(failed(expectPrepared(kernel, wanted)) ? failure() : body(kernel));
+  });
+  return failure(walk.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,8 +12,8 @@ namespace replayssm {
 
 /// How far a kernel has come; each step includes those before it.
 enum class Prepared {
-  Derived,  ///< It has a body: replay-derive-kernels.
-  Expanded, ///< The body has no layer ops any more: replay-expand-delta.
+  Derived,   ///< It has a body: replay-derive-kernels.
+  Expanded,  ///< The body has no layer ops any more: replay-expand-delta.
   Scheduled, ///< It has a tiling: replay-schedule.
   Split,     ///< What it does for a row stands under the row's condition: replay-split.
   Ordered,   ///< Its phases are marked: replay-order.
@@ -22,6 +22,13 @@ enum class Prepared {
 
 /// Fails with an error that names the first pass that is missing.
 mlir::LogicalResult expectPrepared(replay::KernelOp kernel, Prepared wanted);
+
+/// Runs `body` on every kernel. Fails at the first that is not prepared, or where `body` does.
+mlir::LogicalResult forEachKernel(mlir::ModuleOp module, Prepared wanted,
+                                  llvm::function_ref<mlir::LogicalResult(replay::KernelOp)> body);
+
+/// The operands along K of a read, or of gated scores: those of several tokens are staged.
+mlir::MutableOperandRange stagedOperands(mlir::Operation *op);
 
 /// On the scf.if around what a kernel does for a row.
 inline constexpr llvm::StringLiteral rowAttr = "replay.row";

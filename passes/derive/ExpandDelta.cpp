@@ -100,9 +100,7 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
       return signalPassFailure();
     }
     IRRewriter rewriter(&getContext());
-    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Derived)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [&](replay::KernelOp kernel) {
       kernel.walk([&](replay::L2NormOp norm) { expandNorm(rewriter, norm); });
       kernel.walk([&](replay::DeltaOp delta) {
         rewriter.setInsertionPoint(delta);
@@ -114,9 +112,9 @@ struct ExpandDelta : replayssm::impl::ExpandDeltaBase<ExpandDelta> {
         StepResult result = sequential ? unroll(rewriter, delta) : window(rewriter, delta);
         rewriter.replaceOp(delta, {result.next, result.o, result.d});
       });
-      return WalkResult(simplify(rewriter, kernel));
+      return simplify(rewriter, kernel);
     });
-    if (walk.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 

@@ -40,9 +40,7 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Derived)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [&](replay::KernelOp kernel) {
       kernel.walk([&](replay::ReadOp op) { factorRead(rewriter, op); });
       kernel.walk([&](replay::RingReadOp op) { factorRead(rewriter, op); });
       SmallVector<replay::ScoresOp> scores;
@@ -51,9 +49,9 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
         rewriter.setInsertionPoint(op);
         rewriter.replaceOp(op, createScores(rewriter, op.getLoc(), op.getX(), op.getY(), op.getG(), op.getParents()));
       }
-      return WalkResult(simplify(rewriter, kernel));
+      return simplify(rewriter, kernel);
     });
-    if (walk.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

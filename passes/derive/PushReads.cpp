@@ -98,9 +98,7 @@ struct PushReads : replayssm::impl::PushReadsBase<PushReads> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Derived)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [&](replay::KernelOp kernel) {
       kernel.walk([&](replay::ReadOp op) {
         if (!isVirtualUpdate(op.getState().getDefiningOp()))
           return;
@@ -117,9 +115,9 @@ struct PushReads : replayssm::impl::PushReadsBase<PushReads> {
         Value state = sinkState(rewriter, op.getState());
         rewriter.modifyOpInPlace(op, [&] { op.getStateMutable().assign(state); });
       });
-      return WalkResult(simplify(rewriter, kernel));
+      return simplify(rewriter, kernel);
     });
-    if (walk.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

@@ -15,9 +15,7 @@ struct EraseKind : replayssm::impl::EraseKindBase<EraseKind> {
   using EraseKindBase::EraseKindBase;
 
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](replay::KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Derived)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [](replay::KernelOp kernel) {
       kernel.removeOfAttr();
       kernel.removeKindAttr();
       kernel.removeFlushAttr();
@@ -25,9 +23,9 @@ struct EraseKind : replayssm::impl::EraseKindBase<EraseKind> {
       kernel.removeMaskAttr();
       kernel.setTrack(false);
       kernel.setDst(false);
-      return WalkResult::advance();
+      return success();
     });
-    if (result.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

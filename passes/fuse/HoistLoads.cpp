@@ -133,12 +133,10 @@ struct HoistLoads : replayssm::impl::HoistLoadsBase<HoistLoads> {
   using HoistLoadsBase::HoistLoadsBase;
 
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Derived)))
-        return WalkResult::interrupt();
-      return WalkResult(LoadHoister(kernel).run());
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [](KernelOp kernel) {
+      return LoadHoister(kernel).run();
     });
-    if (result.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

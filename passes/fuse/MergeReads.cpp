@@ -112,14 +112,12 @@ struct MergeReads : replayssm::impl::MergeReadsBase<MergeReads> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    WalkResult walk = getOperation().walk([&](replay::KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Derived)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [&](replay::KernelOp kernel) {
       mergeReads<replay::ReadOp>(rewriter, kernel);
       mergeReads<replay::RingReadOp>(rewriter, kernel);
-      return WalkResult::advance();
+      return success();
     });
-    if (walk.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

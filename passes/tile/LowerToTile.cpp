@@ -72,8 +72,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       // Virtual: formed by the reads and stores that need them.
       .Case<replay::ReplayOp, replay::DecayOp, replay::Rank1Op>([](auto) { return success(); })
       .Default([&](Operation *op) -> LogicalResult {
-        if (isa<tile::BroadcastOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-            OpTrait::hasElementwiseMappableTraits(op))
+        if (isElementwise(*op) || op->hasTrait<OpTrait::ConstantLike>())
           return lowerElementwise(*op);
         return op->emitOpError() << "has no tile form; expected reads, ring reads, loads, stores "
                                     "and elementwise operations";

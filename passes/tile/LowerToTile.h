@@ -80,8 +80,6 @@ void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &con
 /// has scores of both.
 mlir::FailureOr<Value> parentsOf(mlir::Operation *op, Value scores);
 
-bool isDefinedBefore(Value value, mlir::Operation *op);
-
 class Lowering {
 public:
   Lowering(replay::KernelOp kernel, const Signature &signature, mlir::gpu::GPUFuncOp func);
@@ -125,7 +123,6 @@ private:
   void store(Value value, Value memory, Value offset, int64_t rowStride, Value rows = {},
              Value owner = {}, int64_t colStride = 1);
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
-  Value loadRow();
   /// A number that a row was given (i32): clamped, and reported by the host device
   /// where that changes it.
   Value inRange(llvm::StringRef name, Value number, int64_t low, int64_t high);
@@ -191,7 +188,6 @@ private:
   // LowerToTileReads.cpp: operands along K, and what they read.
   mlir::LogicalResult lowerStage(replay::StageOp op);
   tile::Layout formedRow() const;
-  bool isLoop(int64_t count) const { return count > dims.unroll; } ///< Over so many tokens.
   void forTokens(int64_t count, llvm::function_ref<void(Value)> body);
   Value rowAt(Value smem, Value t);
   void readTokens(mlir::ValueRange ys, llvm::function_ref<Value(size_t, Value)> of);

@@ -124,23 +124,6 @@ Value Lowering::alloc(int64_t rows, int64_t cols, Type element) {
 // Rows and cursors
 //===----------------------------------------------------------------------===//
 
-/// The state slot as it stands; sets `live`.
-Value Lowering::loadRow() {
-  Value raw = scalarLoad("state_idx", b.getI32Type(), row);
-  auto isLive = [&] {
-    switch (*kernel.getNull()) {
-    case replay::Null::LT0:
-      return arith::CmpIPredicate::sge;
-    case replay::Null::LE0:
-      return arith::CmpIPredicate::sgt;
-    }
-    llvm_unreachable("unknown null rows");
-  };
-  live = arith::CmpIOp::create(b, isLive(), raw,
-                               i32(0));
-  return raw;
-}
-
 Value Lowering::inRange(StringRef name, Value number, int64_t low, int64_t high) {
   Value least = i32(low), most = i32(high);
   tile::ExpectOp::create(b, name, number, least, most);
@@ -157,8 +140,19 @@ LogicalResult Lowering::lowerExpect(replay::ExpectOp op) {
 
 LogicalResult Lowering::lowerRow(replay::RowOp op) {
   auto wide = [&](Value slot) { return Value(arith::ExtSIOp::create(b, b.getI64Type(), slot)); };
+  auto isLive = [&] {
+    switch (*kernel.getNull()) {
+    case replay::Null::LT0:
+      return arith::CmpIPredicate::sge;
+    case replay::Null::LE0:
+      return arith::CmpIPredicate::sgt;
+    }
+    llvm_unreachable("unknown null rows");
+  };
+  Value slot = scalarLoad("state_idx", b.getI32Type(), row);
+  live = arith::CmpIOp::create(b, isLive(), slot, i32(0));
   // Slots stay i64; the source's index values are addresses only.
-  values[op.getSlot()] = wide(loadRow());
+  values[op.getSlot()] = wide(slot);
   values[op.getLive()] = live;
   if (!op.getRing().use_empty())
     values[op.getRing()] = wide(scalarLoad("ring_idx", b.getI32Type(), row));

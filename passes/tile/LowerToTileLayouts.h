@@ -17,6 +17,7 @@ struct Dims {
 
   static Dims of(replay::KernelOp kernel);
   int64_t groups() const { return 32 / lanes; } ///< Lane groups of a warp.
+  bool isLoop(int64_t count) const { return count > unroll; } ///< Over so many tokens.
   int64_t tiles() const { return V / bv; }      ///< V tiles of a head.
 };
 

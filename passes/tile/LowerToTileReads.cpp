@@ -10,12 +10,6 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-/// Whether `value` is there where `op` stands, in the same block or around it.
-bool lower::isDefinedBefore(Value value, Operation *op) {
-  Operation *def = value.getDefiningOp();
-  return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
-}
-
 tile::Layout Lowering::formedRow() const { return formsOnce ? layouts.spread(1) : layouts.keyRow(1); }
 
 /// In shared memory; what is rematerialised is formed with each element in one thread.
@@ -43,7 +37,7 @@ LogicalResult Lowering::lowerStage(replay::StageOp op) {
 /// A loop, since loads of all tokens together would fill the registers; few tokens
 /// one behind another.
 void Lowering::forTokens(int64_t count, function_ref<void(Value)> body) {
-  if (!isLoop(count)) {
+  if (!dims.isLoop(count)) {
     for (int64_t t = 0; t < count; ++t)
       body(i64(t));
     return;

@@ -102,8 +102,7 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
     return lowerApply(apply);
   if (auto read = dyn_cast<replay::ReadOp>(op))
     return lowerReadOfTokens(read);
-  bool elementwise = isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
-  if (!elementwise && !isa<replay::GateOp, replay::BetaOp, replay::RnormOp>(op))
+  if (!isElementwise(op) && !isa<replay::GateOp, replay::BetaOp, replay::RnormOp>(op))
     return op.emitOpError() << "has no tile form for several tokens";
   for (int64_t t = 0; t < dims.tokens; ++t) {
     if (failed(lowerAt(op, t, 0)))

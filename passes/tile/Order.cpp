@@ -68,18 +68,12 @@ static void order(Block &block) {
   std::array<SmallVector<Operation *>, getMaxEnumValForPhase() + 1> phases;
   for (auto [op, phase] : phasesOf(block))
     phases[static_cast<unsigned>(phase)].push_back(op);
-  Operation *end = block.mightHaveTerminator() ? block.getTerminator() : nullptr;
-  OpBuilder b(block.getParentOp());
+  Block::iterator end = block.mightHaveTerminator() ? block.getTerminator()->getIterator() : block.end();
+  OpBuilder b(&block, end);
   for (auto [number, ops] : llvm::enumerate(phases)) {
-    if (end)
-      b.setInsertionPoint(end);
-    else
-      b.setInsertionPointToEnd(&block);
-    Operation *marker = PhaseOp::create(b, block.getParentOp()->getLoc(), static_cast<Phase>(number));
-    for (Operation *last = marker; Operation *op : ops) {
-      op->moveAfter(last);
-      last = op;
-    }
+    PhaseOp::create(b, block.getParentOp()->getLoc(), static_cast<Phase>(number));
+    for (Operation *op : ops)
+      op->moveBefore(&block, end);
   }
   // A repetition stands where it is used: the number that it repeats need not be held.
   for (tile::BroadcastOp repeat : llvm::to_vector(block.getOps<tile::BroadcastOp>()))
@@ -91,17 +85,15 @@ namespace {
 struct Order : replayssm::impl::OrderBase<Order> {
   using OrderBase::OrderBase;
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Split)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Split, [](KernelOp kernel) {
       SmallVector<PhaseOp> markers;
       kernel.walk([&](PhaseOp op) { markers.push_back(op); });
       for (PhaseOp marker : markers)
         marker.erase();
       order(rowBlock(kernel));
-      return WalkResult::advance();
+      return success();
     });
-    if (result.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

@@ -29,9 +29,22 @@ Place replayssm::placeOf(Value value) {
   return place ? place.getValue() : Place::Regs;
 }
 
-bool replayssm::isColumn(Value value) {
+static bool hasRows(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() == 2 && type.getDimSize(0) > 1 && type.getDimSize(1) == 1;
+  return type && type.getRank() == 2 && type.getDimSize(0) > 1;
+}
+
+bool replayssm::isColumn(Value value) {
+  return hasRows(value) && cast<RankedTensorType>(value.getType()).getDimSize(1) == 1;
+}
+
+bool replayssm::isElementwise(Operation &op) {
+  return isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
+}
+
+bool replayssm::isDefinedBefore(Value value, Operation *op) {
+  Operation *def = value.getDefiningOp(), *at = def ? op->getBlock()->findAncestorOpInBlock(*def) : nullptr;
+  return !at || (at == def && at->isBeforeInBlock(op));
 }
 
 /// Formed or found where it is used.
@@ -61,15 +74,6 @@ bool replayssm::isWindowed(Operation &op) {
     return type && (type.getRank() != 2 || type.getDimSize(0) > 1 || isElsewhere(v));
   };
   return llvm::any_of(op.getOperands(), several) || llvm::any_of(op.getResults(), several);
-}
-
-static bool isElementwise(Operation &op) {
-  return isa<tile::BroadcastOp>(op) || OpTrait::hasElementwiseMappableTraits(&op);
-}
-
-static bool hasRows(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() == 2 && type.getDimSize(0) > 1;
 }
 
 /// A token along K: its rows are spread over the block, and go to shared memory at once.
@@ -138,7 +142,7 @@ private:
     // The results of a loop: of tokens one behind another they stay.
     if (isa<ReadOp, RingReadOp>(op)) {
       int64_t count = cast<ShapedType>(op.getResult(0).getType()).getDimSize(0);
-      return count > 1 && count > dims.unroll ? Place::Shared : Place::Regs;
+      return dims.isLoop(count) ? Place::Shared : Place::Regs;
     }
     if (!isWindowed(op))
       return Place::Regs;
@@ -190,17 +194,21 @@ private:
 
   /// At once, but a store waits for what it stores: what is loaded comes behind all loads.
   StageOp stageBehindLoads(Value x, Type type) {
-    Operation *def = x.getDefiningOp(), *point = def;
-    if (PhaseOp gates = phase(Phase::Gates)) {
-      Operation *at = gates->getBlock()->findAncestorOpInBlock(*def);
-      if (!at || (at == def && at->isBeforeInBlock(gates)))
-        point = lastLoaded ? lastLoaded : gates;
-    }
-    b.setInsertionPointAfter(point);
+    PhaseOp gates = phase(Phase::Gates);
+    bool isLoaded = gates && isDefinedBefore(x, gates);
+    if (isLoaded)
+      b.setInsertionPointAfter(lastLoaded ? lastLoaded : gates);
+    else
+      b.setInsertionPointAfterValue(x);
+    StageOp staged = stage(x, type);
+    if (isLoaded)
+      lastLoaded = staged;
+    return staged;
+  }
+
+  StageOp stage(Value x, Type type) {
     StageOp staged = StageOp::create(b, x.getLoc(), type, x);
     staged->setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), Place::Shared));
-    if (point != def)
-      lastLoaded = staged;
     return staged;
   }
 
@@ -248,38 +256,21 @@ private:
   void stageOperands() {
     bool isSmall = dims.tokens * dims.K <= 2048;
     PhaseOp marker = phase(Phase::Pairs);
-    auto isBefore = [&](Value x) {
-      Operation *def = x.getDefiningOp(), *at = def ? marker->getBlock()->findAncestorOpInBlock(*def) : nullptr;
-      return !at || (at == def && at->isBeforeInBlock(marker));
-    };
     if (isSmall && marker)
       for (Operation &op : *marker->getBlock())
         if (isa<ReadOp, RingReadOp>(op))
-          forVectors(op, [&](OpOperand &use) {
-            if (isBefore(use.get()))
+          for (OpOperand &use : stagedOperands(&op))
+            if (isDefinedBefore(use.get(), marker))
               stageOperand(use, marker);
-          });
     kernel.getBody().walk([&](Operation *op) {
-      forVectors(*op, [&](OpOperand &use) { stageOperand(use, op); });
+      for (OpOperand &use : stagedOperands(op))
+        stageOperand(use, op);
     });
-  }
-
-  /// The operands along K of a read or of scores of several tokens.
-  static void forVectors(Operation &op, function_ref<void(OpOperand &)> body) {
-    auto pairs = dyn_cast<ScoresOp>(op);
-    if (!isa<ReadOp, RingReadOp>(op) && !(pairs && pairs.getG()))
-      return;
-    MutableOperandRange xs = isa<ReadOp>(op)       ? cast<ReadOp>(op).getXsMutable()
-                             : isa<RingReadOp>(op) ? cast<RingReadOp>(op).getXsMutable()
-                                                   : MutableOperandRange(&op, 0, 2);
-    for (OpOperand &use : xs)
-      if (hasRows(use.get()))
-        body(use);
   }
 
   void stageOperand(OpOperand &use, Operation *point) {
     Value x = use.get();
-    if (x.getDefiningOp<StageOp>())
+    if (!hasRows(x) || x.getDefiningOp<StageOp>())
       return;
     // One that is there already, in this block or around it.
     for (Operation *user : x.getUsers())
@@ -289,10 +280,7 @@ private:
           return use.set(known.getY());
       }
     b.setInsertionPoint(point);
-    auto type = cast<RankedTensorType>(x.getType()).clone(b.getF32Type());
-    StageOp staged = StageOp::create(b, x.getLoc(), type, x);
-    staged->setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), Place::Shared));
-    use.set(staged.getY());
+    use.set(stage(x, cast<RankedTensorType>(x.getType()).clone(b.getF32Type())).getY());
   }
 
   KernelOp kernel;
@@ -326,12 +314,10 @@ struct PlacePass : replayssm::impl::PlaceBase<PlacePass> {
     bool spreadsColumns = true;
     if (failed(parse(spreadsColumns)))
       return signalPassFailure();
-    WalkResult result = getOperation().walk([&](KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Ordered)))
-        return WalkResult::interrupt();
-      return WalkResult(Placer(kernel, spreadsColumns).run());
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Ordered, [&](KernelOp kernel) {
+      return Placer(kernel, spreadsColumns).run();
     });
-    if (result.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };

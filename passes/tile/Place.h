@@ -18,6 +18,12 @@ replay::Place placeOf(mlir::Value value);
 /// One number for each token of a window.
 bool isColumn(mlir::Value value);
 
+/// Whether each element of the results is made of the operands' elements at its place.
+bool isElementwise(mlir::Operation &op);
+
+/// Whether `value` is there where `op` stands, in the same block or around it.
+bool isDefinedBefore(mlir::Value value, mlir::Operation *op);
+
 /// Whether `op` has a row for each token among its operands or results, or what is formed of such.
 bool isWindowed(mlir::Operation &op);
 

@@ -10,6 +10,7 @@
 #include "replayssm/KernelABI.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_SPLIT
@@ -47,9 +48,10 @@ public:
     RowOp row = rowOf();
     if (!row)
       return;
-    SmallVector<Operation *> inFront = loadsInFront(), rest;
+    llvm::SetVector<Operation *> inFront = loadsInFront();
+    SmallVector<Operation *> rest;
     for (Operation &op : body)
-      if (!llvm::is_contained(inFront, &op))
+      if (!inFront.contains(&op))
         rest.push_back(&op);
     for (Operation *op : inFront)
       op->moveBefore(&body, body.end());
@@ -74,17 +76,17 @@ private:
   }
 
   /// Of these each one needs others of them at most.
-  SmallVector<Operation *> loadsInFront() {
-    SmallVector<Operation *> ops;
+  llvm::SetVector<Operation *> loadsInFront() {
+    llvm::SetVector<Operation *> ops;
     for (Operation &op : body)
       if (isa<RowOp, WindowOp>(op))
-        ops.push_back(&op);
+        ops.insert(&op);
     for (Operation &op : body) {
       bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) {
-        return llvm::is_contained(ops, operand.getDefiningOp());
+        return ops.contains(operand.getDefiningOp());
       });
       if (isReady && isa<LoadTokenOp, LoadParamOp, LoadRowOp, LoadParentsOp>(op))
-        ops.push_back(&op);
+        ops.insert(&op);
     }
     return ops;
   }
@@ -134,16 +136,14 @@ private:
 struct Split : replayssm::impl::SplitBase<Split> {
   using SplitBase::SplitBase;
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](KernelOp kernel) {
-      if (failed(expectPrepared(kernel, Prepared::Scheduled)))
-        return WalkResult::interrupt();
+    LogicalResult result = forEachKernel(getOperation(), Prepared::Scheduled, [](KernelOp kernel) {
       SmallVector<CursorOp> composite;
       kernel.walk([&](CursorOp op) { composite.push_back(op); });
       llvm::for_each(composite, splitCursor);
       RowGuard(kernel).run();
-      return WalkResult::advance();
+      return success();
     });
-    if (result.wasInterrupted())
+    if (failed(result))
       signalPassFailure();
   }
 };
