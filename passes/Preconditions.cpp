@@ -52,6 +52,12 @@ static LogicalResult expectSplit(replay::KernelOp kernel) {
   bool isGuarded = rowBranch(kernel) != nullptr;
   WalkResult walk = kernel.getBody().walk([&](Operation *op) {
     bool isWhole = isa<replay::CursorOp>(op) || (!isGuarded && isa<replay::RowOp, replay::StoreOutOp, replay::StoreRowOp>(op));
+    if (auto weights = dyn_cast<replay::RingWeightsOp>(op))
+      isWhole = !weights.getG();
+    else if (auto read = dyn_cast<replay::RingReadOp>(op))
+      isWhole = !read.getK();
+    else if (auto fold = dyn_cast<replay::ReplayOp>(op))
+      isWhole = !fold.getTot();
     if (!isWhole)
       return WalkResult::advance();
     op->emitOpError("expected a kernel whose composite ops are split: run replay-split first");

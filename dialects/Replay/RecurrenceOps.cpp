@@ -146,7 +146,14 @@ LogicalResult DeltaOp::verify() {
 // Virtual states and their reads
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReplayOp::verify() { return expectRecordFields(*this, getRecords().getType()); }
+LogicalResult ReplayOp::verify() {
+  RecordsType records = getRecords().getType();
+  if (failed(expectRecordFields(*this, records)))
+    return failure();
+  StateType state = getState().getType();
+  int64_t gateDim = records.getFieldWidth(RecordField::G, state.getK(), state.getV());
+  return getTot() ? expectShape(*this, "tot", getTot(), 1, gateDim) : success();
+}
 
 LogicalResult DecayOp::verify() {
   return expectGate(*this, "g", getG(), 1, getState().getType().getK());
@@ -188,22 +195,56 @@ LogicalResult RingWeightsOp::verify() {
   auto kernel = (*this)->getParentOfType<KernelOp>();
   ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
   int64_t gateDim = shape ? records.getFieldWidth(RecordField::G, shape.getK(), shape.getV()) : colsOf(getW());
-  if (failed(expectShape(*this, "w", getW(), records.getRing().getLength(), gateDim)))
+  int64_t length = records.getRing().getLength();
+  if (failed(expectShape(*this, "w", getW(), length, gateDim)) ||
+      (getG() && failed(expectShape(*this, "g", getG(), length, gateDim))))
     return failure();
   return expectShape(*this, "tot", getTot(), 1, gateDim);
 }
 
+/// Weights, keys and values of all records of a ring; those that are null are not asked for.
+static LogicalResult expectFieldShapes(Operation *op, RecordsType records, Mat w, Mat k, Mat d) {
+  if (failed(expectRecordFields(op, records)))
+    return failure();
+  auto kernel = op->getParentOfType<KernelOp>();
+  ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
+  int64_t length = records.getRing().getLength();
+  auto width = [&](RecordField field, Mat value) {
+    return shape ? records.getFieldWidth(field, shape.getK(), shape.getV()) : colsOf(value);
+  };
+  if (failed(expectShape(op, "w", w, length, width(RecordField::G, w))) ||
+      (k && failed(expectShape(op, "k", k, length, width(RecordField::K, k)))))
+    return failure();
+  return d ? expectShape(op, "d", d, length, width(RecordField::D, d)) : success();
+}
+
+LogicalResult StageRecordsOp::verify() {
+  return expectFieldShapes(*this, getRecords().getType(), getW(), getK(), getD());
+}
+
+static LogicalResult verifyRingReads(RingReadOp op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
+  return verifyReads(op, op.getXs(), op.getYs(), shape ? shape.getK() : 0, shape ? shape.getV() : 0);
+}
+
 LogicalResult RingReadOp::verify() {
   RecordsType records = getRecords().getType();
-  if (failed(expectRecordFields(*this, records)))
+  if (failed(expectFieldShapes(*this, records, getW(), getK(), getD())))
     return failure();
-  auto kernel = (*this)->getParentOfType<KernelOp>();
-  ShapeAttr shape = kernel ? kernel.getShapeAttr() : ShapeAttr();
-  int64_t K = shape ? shape.getK() : 0, V = shape ? shape.getV() : 0;
-  int64_t gateDim = shape ? records.getFieldWidth(RecordField::G, K, V) : colsOf(getW());
-  if (failed(expectShape(*this, "w", getW(), records.getRing().getLength(), gateDim)))
-    return failure();
-  return verifyReads(*this, getXs(), getYs(), K, V);
+  if (getAll().size() < getXs().size() || getAll().size() > getXs().size() + 1)
+    return emitOpError() << "expected a result for each operand, and one for what is staged at most, but got "
+                         << getXs().size() << " operands and " << getAll().size() << " results";
+  for (Value y : getYs())
+    if (!isa<RankedTensorType>(y.getType()))
+      return emitOpError() << "expected a matrix for each operand but got " << y.getType();
+  if (!getStaged())
+    return getWhen() ? emitOpError("expected staged records beside a condition") : verifyRingReads(*this);
+  if (!getK())
+    return emitOpError("expected the fields of the records beside what is staged of them");
+  if (getStaged().getType() != records)
+    return emitOpError() << "expected to stage " << records << " but got " << getStaged().getType();
+  return verifyRingReads(*this);
 }
 
 LogicalResult ScoresOp::verify() {

@@ -136,21 +136,33 @@ LogicalResult LoadRingOp::verify() {
   return expectBase(*this, kernel->getRingAttr(), getBase());
 }
 
+LogicalResult WaitOp::verify() { return success(succeeded(expectKernel(*this))); }
+
 LogicalResult MoveRecordOp::verify() { return expectRingWithBase(*this, getBase()); }
+
+/// So many rows of a field of the kernel's ring.
+template <typename Matrix> static LogicalResult expectField(Operation *op, StringRef name, Matrix value, int64_t rows) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  FieldAttr field = kernel.getRingAttr().getField(name);
+  if (!field)
+    return op->emitOpError() << "expected a field of the kernel's ring but got '" << name << "'";
+  if (value.getType().getElementType() != field.getDtype())
+    return op->emitOpError() << "expected field '" << name << "' to be " << field.getDtype() << " but got "
+                             << value.getType().getElementType();
+  auto records = RecordsType::get(op->getContext(), kernel.getRingAttr());
+  return expectShape(op, "field '" + name + "'", value, rows,
+                     records.getFieldWidth(name, kernel.getShapeAttr().getK(), kernel.getShapeAttr().getV()));
+}
+
+LogicalResult LoadFieldOp::verify() {
+  FailureOr<KernelOp> kernel = expectRingKernel(*this);
+  return failed(kernel) ? failure() : expectField(*this, getName(), getValue(), kernel->getRingAttr().getLength());
+}
 
 LogicalResult LoadRecordOp::verify() {
   if (failed(expectRingWithBase(*this, getBase())))
     return failure();
-  auto kernel = (*this)->getParentOfType<KernelOp>();
-  FieldAttr field = kernel.getRingAttr().getField(getName());
-  if (!field)
-    return emitOpError() << "expected a field of the kernel's ring but got '" << getName() << "'";
-  if (getValue().getType().getElementType() != field.getDtype())
-    return emitOpError() << "expected field '" << getName() << "' to be " << field.getDtype() << " but got "
-                         << getValue().getType().getElementType();
-  auto records = RecordsType::get(getContext(), kernel.getRingAttr());
-  return expectShape(*this, "field '" + getName() + "'", getValue(), 1,
-                     records.getFieldWidth(getName(), kernel.getShapeAttr().getK(), kernel.getShapeAttr().getV()));
+  return expectField(*this, getName(), getValue(), 1);
 }
 
 /// Arrays with an element for each token of each row belong to a window.

@@ -228,6 +228,13 @@ def Replay_LoadRingOp : Replay_Op<"load_ring", [Pure, AttrSizedOperandSegments]>
   }];
   let hasVerifier = 1;
 }
+def Replay_LoadFieldOp : Replay_Op<"load_field", [Pure]> {
+  let summary = "One field of all records of a ring: [L, n], zero where there is no record";
+  let arguments = (ins StrAttr:$name, Replay_RecordsType:$records);
+  let results = (outs Replay_MatF32:$value);
+  let assemblyFormat = "$name $records attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 def Replay_LoadRecordOp : Replay_Op<"load_record", [Pure]> {
   let summary = "One field of one record [1, n]: d, k, g, raw_v, raw_k or beta";
   let arguments = (ins StrAttr:$name, Index:$ring, Index:$position, Optional<Index>:$base);
@@ -274,9 +281,12 @@ def Replay_LoadParamOp : Replay_Op<"load_param", [Pure]> {
 }
 def Replay_ReplayOp : Replay_Op<"replay", [Pure, AllTypesMatch<["state", "result"]>]> {
   let summary = "S .* exp(tot) + sum_j d_j (w_j .* k_j)^T: the ring applied to a checkpoint";
-  let arguments = (ins Replay_StateType:$state, Replay_RecordsType:$records);
+  let description = [{ With `tot` of records that replay.stage_records or a ring read has staged. }];
+  let arguments = (ins Replay_StateType:$state, Replay_RecordsType:$records, Optional<Replay_MatF32>:$tot);
   let results = (outs Replay_StateType:$result);
-  let assemblyFormat = "$state `,` $records attr-dict `:` type($state) `,` type($records)";
+  let assemblyFormat = [{
+    $state `,` $records (`decayed` `(` $tot^ `:` type($tot) `)`)? attr-dict `:` type($state) `,` type($records)
+  }];
   let hasVerifier = 1;
 }
 def Replay_DecayOp : Replay_Op<"decay", [Pure, AllTypesMatch<["state", "result"]>]> {
@@ -367,23 +377,61 @@ def Replay_StageOp : Replay_Op<"stage", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Replay_WaitOp : Replay_Op<"wait", [Pure, AllTypesMatch<["x", "y"]>]> {
+  let summary = "The same behind the copy that brings it into shared memory";
+  let arguments = (ins AnyTypeOf<[Replay_StateType, Replay_MatF32]>:$x);
+  let results = (outs AnyTypeOf<[Replay_StateType, Replay_MatF32]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Replay_StageRecordsOp : Replay_Op<"stage_records", [Pure, AllTypesMatch<["records", "staged"]>]> {
+  let summary = "The rank-1 updates of records in shared memory, where a fold takes them one by one";
+  let description = [{
+    d_j and w_j .* k_j, or w_j d_j and k_j where a gate is one number.
+  }];
+  let arguments = (ins Replay_RecordsType:$records, Replay_MatF32:$w, Replay_MatF32:$k, Replay_MatF32:$d);
+  let results = (outs Replay_RecordsType:$staged);
+  let assemblyFormat = [{
+    $records `,` $w `,` $k `,` $d attr-dict `:` type($records) `,` type($w) `,` type($k) `,` type($d)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // What reads become when pushed to the leaves
 //===----------------------------------------------------------------------===//
 
 def Replay_RingWeightsOp : Replay_Op<"ring_weights", [Pure]> {
   let summary = "w_j = exp(sum_{i>j} g_i) [L, GK] and tot = exp(sum_i g_i) [1, GK]";
-  let description = [{ Without the gates of the window; each is <= 1. }];
-  let arguments = (ins Replay_RecordsType:$records);
+  let description = [{ Without the gates of the window; each is <= 1. `g` is what has been loaded of them. }];
+  let arguments = (ins Replay_RecordsType:$records, Optional<Replay_MatF32>:$g);
   let results = (outs Replay_MatF32:$w, Replay_MatF32:$tot);
-  let assemblyFormat = "$records attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$records (`of` $g^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Replay_RingReadOp : Replay_Op<"ring_read", [Pure]> {
+def Replay_RingReadOp : Replay_Op<"ring_read", [Pure, AttrSizedOperandSegments]> {
   let summary = "sum_j d_j ((w_j .* k_j) . x) for each x: [T, K] -> [T, V]";
-  let arguments = (ins Replay_RecordsType:$records, Replay_MatF32:$w, Variadic<Replay_Mat>:$xs);
-  let results = (outs Variadic<Replay_MatF32>:$ys);
-  let assemblyFormat = "$records `,` $w `,` $xs attr-dict `:` functional-type(operands, results)";
+  let description = [{
+    `k` and `d` are what has been loaded of the records. One more result is what
+    replay.stage_records gives, with `when` only where that holds: it costs no loads of
+    its own here.
+  }];
+  let arguments = (ins Replay_RecordsType:$records, Replay_MatF32:$w, Variadic<Replay_Mat>:$xs,
+      Optional<Replay_MatF32>:$k, Optional<Replay_MatF32>:$d, Optional<I1>:$when);
+  let results = (outs Variadic<AnyTypeOf<[Replay_MatF32, Replay_RecordsType]>>:$all);
+  let extraClassDeclaration = [{
+    ::mlir::ResultRange getYs() { return getAll().take_front(getXs().size()); }
+    /// Null where nothing is staged.
+    ::mlir::Value getStaged() { return getAll().size() > getXs().size() ? ::mlir::Value(getAll().back()) : ::mlir::Value(); }
+  }];
+  let assemblyFormat = [{
+    $records `,` $w `,` $xs (`of` $k^ `,` $d)? (`when` $when^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$ys, "::mlir::Value":$records, "::mlir::Value":$w,
+                                 "::mlir::ValueRange":$xs), [{
+    build($_builder, $_state, ys, records, w, xs, Value(), Value(), Value());
+  }]>];
   let hasVerifier = 1;
 }
 def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, AllTypesMatch<["g", "sum"]>]> {

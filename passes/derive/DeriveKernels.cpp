@@ -105,7 +105,7 @@ Value Deriver::replayed(Value valid, Value base, Value mask) {
   Value checkpoint = loadState();
   Value records = LoadRingOp::create(b, loc, RecordsType::get(b.getContext(), kernel.getRingAttr()),
                                      row.getRing(), valid, base, mask);
-  return ReplayOp::create(b, loc, checkpoint.getType(), checkpoint, records);
+  return ReplayOp::create(b, loc, checkpoint.getType(), checkpoint, records, Value());
 }
 
 void Deriver::storeState(Value state, Value slot, Value at) {

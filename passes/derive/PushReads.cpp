@@ -40,7 +40,7 @@ Value pushReplay(OpBuilder &b, Location loc, replay::ReplayOp op, Value x) {
   int64_t gateDim = records.getFieldWidth(replay::RecordField::G, state.getK(), state.getV());
   auto weights = replay::RingWeightsOp::create(
       b, loc, RankedTensorType::get({records.getRing().getLength(), gateDim}, b.getF32Type()),
-      RankedTensorType::get({1, gateDim}, b.getF32Type()), op.getRecords());
+      RankedTensorType::get({1, gateDim}, b.getF32Type()), op.getRecords(), Value());
   auto type = RankedTensorType::get({rowsOf(x), state.getV()}, b.getF32Type());
   Value ring = replay::RingReadOp::create(b, loc, type, op.getRecords(), weights.getW(), x)
                    .getYs().front();

@@ -54,6 +54,11 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](replay::LoadParamOp op) { return lowerParam(op); })
       .Case([&](replay::LoadStateOp op) { return lowerLoadState(op); })
       .Case([&](replay::LoadRingOp op) { return lowerLoadRing(op); })
+      .Case([&](replay::LoadFieldOp op) { return lowerLoadField(op); })
+      .Case([&](replay::WaitOp op) { return lowerWait(op); })
+      .Case([&](replay::StageRecordsOp op) { return lowerStageRecords(op); })
+      .Case([&](replay::ReplayOp op) { return lowerFold(op); })
+      .Case([&](replay::Rank1Op op) { return lowerRank1(op); })
       .Case([&](replay::GateOp op) { return lowerGate(op); })
       .Case([&](replay::BetaOp op) { return lowerBeta(op); })
       .Case([&](replay::RnormOp op) { return lowerRnorm(op); })
@@ -69,8 +74,8 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](replay::LoadRecordOp op) { return lowerLoadRecord(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](scf::ForOp op) { return lowerFor(op); })
-      // Virtual: formed by the reads and stores that need them.
-      .Case<replay::ReplayOp, replay::DecayOp, replay::Rank1Op>([](auto) { return success(); })
+      // A factor of what is formed of it.
+      .Case([](replay::DecayOp) { return success(); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isElementwise(*op) || op->hasTrait<OpTrait::ConstantLike>())
           return lowerElementwise(*op);
@@ -84,9 +89,9 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
 static bool isKnown(Value value, Operation *def) {
   Type type = value.getType();
   if (isa<replay::StateType>(type))
-    return isa<replay::LoadStateOp, replay::ReplayOp, replay::DecayOp, replay::Rank1Op, scf::IfOp, scf::ForOp>(def);
+    return isa<replay::LoadStateOp, replay::WaitOp, replay::ReplayOp, replay::DecayOp, replay::Rank1Op, scf::IfOp, scf::ForOp>(def);
   if (isa<replay::RecordsType>(type))
-    return isa<replay::LoadRingOp>(def);
+    return isa<replay::LoadRingOp, replay::StageRecordsOp, replay::RingReadOp>(def);
   auto tensor = dyn_cast<RankedTensorType>(type);
   return !tensor || !tensor.getElementType().isInteger(32) || isa<replay::LoadParentsOp>(def);
 }

@@ -40,30 +40,6 @@ struct Signature {
   mlir::DictionaryAttr manifest(replay::KernelOp kernel, const Dims &dims) const;
 };
 
-/// The checkpoint tile; with bulk copies it stays in shared memory.
-struct StateTile {
-  Value regs;         // f32
-  Value smem, token;
-  bool landed = false;
-  int64_t loopDepth = 0; ///< Where it was loaded.
-};
-
-/// What has been loaded of the records of a ring.
-struct RingTiles {
-  Value slot;         // i64
-  Value valid;        // index: how many; i64: a bit for each position
-  Value base;         // index: where the first record lies; null = at 0
-  replay::RingAttr format;
-  Value g, d;                         // [L, GK], [L, bv]
-  llvm::SmallVector<Value> keys;      // one tile per pass
-  Value keySmem, keyToken;            // bulk
-  bool keysLanded = false;
-  bool bulkKeys = false; ///< By one copy: they lie from the first position on.
-  Value w, tot;                       // [L, GK], [1, GK]
-  Value weightSmem;                   // w in shared memory where GK = K
-  Value foldD, foldK;                 // operands of the fold, in shared memory
-};
-
 /// Rows of numbers that each are the exponential of a sum of gates.
 struct Decays {
   llvm::SmallVector<Value> rows; ///< Null where nothing decays.
@@ -74,8 +50,6 @@ struct Decays {
 int64_t gateDim(replay::RingAttr format, const Dims &dims);
 /// Elements of a field of one record and head.
 int64_t fieldWidth(replay::FieldAttr field, const Dims &dims);
-/// The reads, stores and loops that need `state` in registers, through any updates.
-void collectConsumers(Value state, llvm::SmallVectorImpl<mlir::Operation *> &consumers);
 /// The parents that make scores those of a tree; null of a chain. Fails where `op`
 /// has scores of both.
 mlir::FailureOr<Value> parentsOf(mlir::Operation *op, Value scores);
@@ -216,14 +190,31 @@ private:
   mlir::LogicalResult lowerLoadState(replay::LoadStateOp op);
   mlir::LogicalResult lowerRead(replay::ReadOp op);
   mlir::LogicalResult lowerStoreState(replay::StoreStateOp op);
-  Value materialise(Value state);
-  Value stateTile(replay::LoadStateOp op);
+  mlir::LogicalResult lowerWait(replay::WaitOp op);
+  mlir::LogicalResult lowerRank1(replay::Rank1Op op);
+  Value stateTile(Value state);
   Value stateOffset(Value slot, Value at = {});
-  Value addressOf(replay::LoadStateOp op);
-  Value loadTile(replay::LoadStateOp op, Value at);
 
   // LowerToTileRing.cpp: the records.
+  /// The records of a ring: a slot (i64), how many (index) or a bit for each position (i64),
+  /// and where the first one lies (index; null = at 0).
+  struct Records {
+    Value slot, valid, base;
+    replay::RingAttr format;
+  };
+  /// Keys that come pass by pass; with a copy all of them are in shared memory.
+  struct KeyPasses {
+    Records ring;
+    Value w;
+    llvm::SmallVector<Value> loaded;
+    Value smem;
+  };
+  /// Rank-1 updates in shared memory; `rows` counts those that are written, null = all.
+  struct Staged {
+    Value d, k, rows;
+  };
   mlir::LogicalResult lowerLoadRing(replay::LoadRingOp op);
+  mlir::LogicalResult lowerLoadField(replay::LoadFieldOp op);
   mlir::LogicalResult lowerWeights(replay::RingWeightsOp op);
   mlir::LogicalResult lowerRingRead(replay::RingReadOp op);
   /// Numbers of a field in one record, and how many of them are this block's.
@@ -234,16 +225,17 @@ private:
   Value fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field);
   Value validRecords(replay::LoadRingOp op);
   Value rowsFrom(Value valid, int64_t first);
-  int64_t passRows(const RingTiles &ring, int64_t pass);
-  void loadGates(RingTiles &ring);
-  void loadValues(RingTiles &ring);
-  void loadKeys(RingTiles &ring, int64_t upTo);
-  void formWeights(RingTiles &ring);
-  Value weightedKeys(RingTiles &ring, int64_t pass);
-  std::optional<Value> foldCondition(Value records, mlir::Block *block);
-  void stageKeys(RingTiles &ring, int64_t pass, Value keys, Value condition);
-  void stageValues(RingTiles &ring, Value condition);
-  Value fold(Value state, Value records);
+  Records recordsOf(Value records);
+  mlir::LogicalResult expectSharedSums(mlir::Operation *op, Value records, Value w);
+  Value loadKeys(const Records &ring, int64_t pass);
+  KeyPasses keyPasses(Value records, Value w, Value k);
+  Value weightedKeys(KeyPasses &keys, int64_t pass);
+
+  // LowerToTileFold.cpp: records folded into a state.
+  void stageKeys(Staged &staged, const KeyPasses &keys, int64_t pass, Value tile, Value condition);
+  void stageValues(Staged &staged, const Records &ring, Value w, Value d, Value condition);
+  mlir::LogicalResult lowerStageRecords(replay::StageRecordsOp op);
+  mlir::LogicalResult lowerFold(replay::ReplayOp op);
 
   replay::KernelOp kernel;
   const Signature &signature;
@@ -259,6 +251,7 @@ private:
 
   llvm::StringMap<Value> buffers;      ///< Of this block's layer, where there are many.
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.
+  llvm::DenseMap<Value, llvm::SmallVector<Value>> parts; ///< Copies, records and staged records -> several.
   llvm::DenseMap<std::pair<Value, int64_t>, Value> rows; ///< Windows: what is in registers.
   llvm::DenseMap<Value, Value> shared;                   ///< What replay-place has put into shared memory.
   llvm::DenseMap<Value, llvm::SmallVector<Value>> paths;   ///< Parents -> bits of each path.
@@ -267,9 +260,6 @@ private:
   llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
   /// What only dominates the region that it was made in.
   struct Cache {
-    llvm::DenseMap<Value, StateTile> checkpoints;
-    llvm::DenseMap<Value, Value> states;
-    llvm::DenseMap<Value, RingTiles> rings;
     llvm::DenseMap<Value, Value> exps;
     llvm::DenseMap<Value, Value> pathGates; ///< Gates of a tree -> shared memory.
     /// Gates and (null = a chain) parents -> by level.

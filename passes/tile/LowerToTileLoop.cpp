@@ -1,7 +1,6 @@
 //===- LowerToTileLoop.cpp - Branches and loops, what they carry, records -===//
 //
-// A virtual state that leaves a region or goes around a loop is formed there: it
-// is a tile from then on. Everything else of a region is lowered where it stands.
+// A state that leaves a region or goes around a loop is a tile from then on.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/LowerToTile.h"
@@ -23,7 +22,7 @@ FailureOr<SmallVector<Value>> Lowering::lowerCarried(Operation *op, ValueRange s
     if (!isState(source) && !source.getType().isIntOrIndex())
       return op->emitOpError() << "expected states, integers and indices to be carried but got "
                                << source.getType();
-    Value lowered = isState(source) ? materialise(source) : values.lookup(source);
+    Value lowered = isState(source) ? stateTile(source) : values.lookup(source);
     result.push_back(source.getType().isIndex() ? asIndex(lowered) : lowered);
   }
   return result;
@@ -31,7 +30,7 @@ FailureOr<SmallVector<Value>> Lowering::lowerCarried(Operation *op, ValueRange s
 
 void Lowering::defineCarried(ValueRange sources, ValueRange lowered) {
   for (auto [source, value] : llvm::zip_equal(sources, lowered))
-    (isState(source) ? cache.states : values)[source] = value;
+    values[source] = value;
 }
 
 /// Lowers `from` into `to`, with what it yields. What is known only inside is

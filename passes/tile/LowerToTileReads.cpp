@@ -74,7 +74,7 @@ void Lowering::readTokens(ValueRange ys, function_ref<Value(size_t, Value)> of) 
 
 LogicalResult Lowering::lowerReadOfTokens(replay::ReadOp op) {
   SmallVector<Value> xs = llvm::to_vector(llvm::map_range(op.getXs(), [&](Value x) { return shared.lookup(x); }));
-  Value state = materialise(op.getState());
+  Value state = stateTile(op.getState());
   readTokens(op.getYs(), [&](size_t i, Value t) { return dot(rowAt(xs[i], t), state, 1, {}, layouts.spreadValues()); });
   return success();
 }

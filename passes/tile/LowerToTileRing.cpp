@@ -73,80 +73,54 @@ Value Lowering::rowsFrom(Value valid, int64_t first) {
   return arith::MaxSIOp::create(b, rest, index(0));
 }
 
-int64_t Lowering::passRows(const RingTiles &ring, int64_t pass) {
-  return std::min(dims.bc, ring.format.getLength() - pass * dims.bc);
-}
-
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
 
-void Lowering::loadGates(RingTiles &ring) {
-  if (ring.g)
-    return;
-  int64_t length = ring.format.getLength(), width = gateDim(ring.format, dims);
-  ring.g = load(arg("g_ring"), fieldOffset(ring.slot, ring.format, ring.format.getField("g")),
-                {length, width}, b.getF32Type(), width,
-                width == 1 ? layouts.ringScalars(length) : layouts.spread(length), ring.valid);
-}
-
-void Lowering::loadValues(RingTiles &ring) {
-  if (ring.d)
-    return;
-  int64_t length = ring.format.getLength();
-  ring.d = load(arg("d_ring"), fieldOffset(ring.slot, ring.format, ring.format.getField("d")),
-                {length, dims.bv}, b.getF32Type(), dims.V, layouts.ringValues(length), ring.valid);
-}
-
-void Lowering::loadKeys(RingTiles &ring, int64_t upTo) {
-  int64_t length = ring.format.getLength();
-  auto base = [&] { return fieldOffset(ring.slot, ring.format, ring.format.getField("k")); };
-  if (loopDepth && !ring.keySmem) // a copy has an mbarrier of its own and is waited for once
-    ring.bulkKeys = false;
-  if (ring.bulkKeys && !ring.keySmem) {
-    ring.keySmem = alloc(length, dims.K, b.getF32Type());
-    ring.keyToken = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), arg("k_ring"),
-                                         base(), ring.keySmem, ring.valid, IntegerAttr());
-  }
-  if (ring.bulkKeys)
-    return;
-  for (int64_t pass = ring.keys.size(); pass <= upTo && pass * dims.bc < length; ++pass) {
-    Value at = base();
-    if (pass)
-      at = arith::AddIOp::create(b, at, i64(pass * dims.bc * dims.K));
-    ring.keys.push_back(load(arg("k_ring"), at, {passRows(ring, pass), dims.K}, b.getF32Type(),
-                             dims.K, layouts.keys(dims.bc), rowsFrom(ring.valid, pass * dims.bc)));
-  }
+Lowering::Records Lowering::recordsOf(Value records) {
+  ArrayRef<Value> known = parts[records];
+  return {known[0], known[1], known[2], cast<replay::RecordsType>(records.getType()).getRing()};
 }
 
 LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
   if (op.getMask() && op.getBase())
     return op.emitOpError("expected a linear ring for a mask of positions but got a circular one");
-  RingTiles ring;
-  ring.slot = values.lookup(op.getRing());
-  ring.valid = validRecords(op);
-  ring.base = op.getBase() ? values.lookup(op.getBase()) : Value();
-  ring.format = op.getRecords().getType().getRing();
-  ring.bulkKeys = dims.bulk && ring.valid.getType().isIndex();
-  bool needsRecords = llvm::any_of(op->getUsers(), [](Operation *user) {
-    return isa<replay::RingReadOp, replay::ReplayOp>(user);
-  });
-  if (needsRecords && dims.lanes != 8)
-    return op.emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring "
-                               "records, but got " << dims.lanes;
-  // What this block reads starts here, before anything waits for it.
-  auto usesHere = [&](auto isUse) {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return user->getBlock() == op->getBlock() && isUse(user);
-    });
-  };
-  if (usesHere([](Operation *user) { return isa<replay::RingWeightsOp>(user); }))
-    loadGates(ring);
-  if (usesHere([](Operation *user) { return isa<replay::RingReadOp>(user); })) {
-    loadValues(ring);
-    loadKeys(ring, 0);
+  parts[op.getRecords()] = {values.lookup(op.getRing()), validRecords(op), op.getBase() ? values.lookup(op.getBase()) : Value()};
+  return success();
+}
+
+Value Lowering::loadKeys(const Records &ring, int64_t pass) {
+  Value at = fieldOffset(ring.slot, ring.format, ring.format.getField(replay::RecordField::K));
+  if (pass)
+    at = arith::AddIOp::create(b, at, i64(pass * dims.bc * dims.K));
+  int64_t rows = std::min(dims.bc, ring.format.getLength() - pass * dims.bc);
+  return load(arg("k_ring"), at, {rows, dims.K}, b.getF32Type(), dims.K, layouts.keys(dims.bc),
+              rowsFrom(ring.valid, pass * dims.bc));
+}
+
+/// Of keys the first pass, or a copy of all; all of other fields.
+LogicalResult Lowering::lowerLoadField(replay::LoadFieldOp op) {
+  Records ring = recordsOf(op.getRecords());
+  replay::FieldAttr field = ring.format.getField(op.getName());
+  int64_t length = ring.format.getLength(), width = fieldShape(field).width, columns = fieldShape(field).columns;
+  Value memory = arg(field.getBuffer());
+  if (placeOf(op.getValue()) == replay::Place::Shared) {
+    Value smem = alloc(length, width, field.getDtype());
+    parts[op.getValue()] = {smem, tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory,
+                                                       fieldOffset(ring.slot, ring.format, field), smem, ring.valid,
+                                                       IntegerAttr())};
+    return success();
   }
-  cache.rings[op.getRecords()] = ring;
+  std::optional<replay::RecordField> known = field.getKnown();
+  if (known == replay::RecordField::K) {
+    values[op.getValue()] = loadKeys(ring, 0);
+    return success();
+  }
+  tile::Layout layout = field.getDim() == replay::FieldDim::V ? layouts.ringValues(length)
+                        : width == 1                          ? layouts.ringScalars(length)
+                                                              : layouts.spread(length);
+  values[op.getValue()] = load(memory, fieldOffset(ring.slot, ring.format, field), {length, columns}, field.getDtype(), width,
+                               layout, ring.valid);
   return success();
 }
 
@@ -154,62 +128,70 @@ LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
 // Weights and reads
 //===----------------------------------------------------------------------===//
 
-void Lowering::formWeights(RingTiles &ring) {
-  if (ring.w)
-    return;
-  loadGates(ring);
-  auto type = cast<RankedTensorType>(ring.g.getType());
-  auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()),
-                                   ring.g, ring.base);
-  bool alongK = gateDim(ring.format, dims) > 1;
+/// Weights along K lie in shared memory.
+LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
+  Value g = values.lookup(op.getG());
+  auto type = cast<RankedTensorType>(g.getType());
+  bool alongK = type.getDimSize(1) > 1;
+  auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()), g,
+                                   recordsOf(op.getRecords()).base);
   if (alongK)
     spread.insert(scan.getTotal());
-  ring.w = exp(scan.getSuffix());
-  ring.tot = exp(scan.getTotal());
-  if (!alongK)
-    return;
-  ring.weightSmem = alloc(ring.format.getLength(), dims.K, b.getF32Type());
-  store(ring.w, ring.weightSmem, i64(0), dims.K);
-}
-
-LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
-  RingTiles &ring = cache.rings[op.getRecords()];
-  formWeights(ring);
-  values[op.getW()] = ring.w;
-  values[op.getTot()] = ring.tot;
+  Value w = exp(scan.getSuffix());
+  values[op.getTot()] = exp(scan.getTotal());
+  if (alongK) {
+    Value smem = alloc(type.getDimSize(0), dims.K, b.getF32Type());
+    store(w, smem, i64(0), dims.K);
+    w = smem;
+  }
+  values[op.getW()] = w;
   return success();
 }
 
+/// Lanes share the sums over records as they share those over K.
+LogicalResult Lowering::expectSharedSums(Operation *op, Value records, Value w) {
+  if (dims.lanes != 8)
+    return op->emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring records, but got " << dims.lanes;
+  auto weights = w.getDefiningOp<replay::RingWeightsOp>();
+  if (!weights || weights.getRecords() != records || w != weights.getW())
+    return op->emitOpError() << "expected the weights of the records that it reads";
+  return success();
+}
+
+Lowering::KeyPasses Lowering::keyPasses(Value records, Value w, Value k) {
+  KeyPasses keys{recordsOf(records), values.lookup(w), {}, {}};
+  Value first = values.lookup(k);
+  if (isa<tile::SmemType>(first.getType()))
+    keys.smem = first;
+  else
+    keys.loaded.push_back(first);
+  return keys;
+}
+
 /// The keys of one pass, times their weights where these are along K.
-Value Lowering::weightedKeys(RingTiles &ring, int64_t pass) {
-  int64_t rows = passRows(ring, pass), first = pass * dims.bc;
-  Value keys;
-  loadKeys(ring, pass);
-  if (ring.bulkKeys) {
-    if (!ring.keysLanded)
-      tile::WaitOp::create(b, ring.keyToken);
-    ring.keysLanded = true;
-    keys = load(ring.keySmem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K,
-                layouts.keys(dims.bc), rowsFrom(ring.valid, first));
+Value Lowering::weightedKeys(KeyPasses &keys, int64_t pass) {
+  int64_t length = keys.ring.format.getLength(), first = pass * dims.bc, rows = std::min(dims.bc, length - first);
+  Value tile;
+  if (keys.smem) {
+    tile = load(keys.smem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K, layouts.keys(dims.bc),
+                rowsFrom(keys.ring.valid, first));
   } else {
-    loadKeys(ring, pass + 1); // the next pass is on its way while this one is used
-    keys = ring.keys[pass];
+    if (first + dims.bc < length) // the next pass is on its way while this one is used
+      keys.loaded.push_back(loadKeys(keys.ring, pass + 1));
+    tile = keys.loaded[pass];
   }
-  if (gateDim(ring.format, dims) == 1)
-    return keys;
-  Value w = load(ring.weightSmem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K,
-                 layouts.keys(dims.bc));
-  return mul(keys, w);
+  if (gateDim(keys.ring.format, dims) == 1)
+    return tile;
+  Value w = load(keys.w, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K, layouts.keys(dims.bc));
+  return mul(tile, w);
 }
 
 LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
-  RingTiles &ring = cache.rings[op.getRecords()];
-  int64_t length = ring.format.getLength();
-  formWeights(ring);
-  if (values.lookup(op.getW()) != ring.w)
-    return op.emitOpError() << "expected the weights of the records that it reads";
-  loadValues(ring);
-  loadKeys(ring, 0);
+  if (failed(expectSharedSums(op, op.getRecords(), op.getW())))
+    return failure();
+  KeyPasses keys = keyPasses(op.getRecords(), op.getW(), op.getK());
+  Value w = values.lookup(op.getW()), d = values.lookup(op.getD());
+  int64_t length = keys.ring.format.getLength();
   // Those of a window are too many to keep in registers, and come one by one.
   int64_t count = cast<ShapedType>(op.getXs().front().getType()).getDimSize(0);
   bool several = count > 1;
@@ -221,25 +203,28 @@ LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
   auto scoresOf = [&](Value t) { return Value(arith::MulIOp::create(b, t, i64(length))); };
 
   // Scores of every record, through shared memory from the rows' owners to all.
-  std::optional<Value> guard = foldCondition(op.getRecords(), op->getBlock());
+  Value when = op.getWhen() ? values.lookup(op.getWhen()) : Value();
+  Staged staged;
   for (int64_t pass = 0; pass * dims.bc < length; ++pass) {
-    Value keys = weightedKeys(ring, pass);
+    Value tile = weightedKeys(keys, pass);
     forTokens(count, [&](Value t) {
       for (auto [x, smem] : llvm::zip_equal(xs, scores)) {
         Value at = arith::AddIOp::create(b, scoresOf(t), i64(pass * dims.bc));
-        store(dot(keys, several ? rowAt(x, t) : x, 1), smem, at, 1);
+        store(dot(tile, several ? rowAt(x, t) : x, 1), smem, at, 1);
       }
     });
-    if (guard)
-      stageKeys(ring, pass, keys, *guard);
+    if (op.getStaged())
+      stageKeys(staged, keys, pass, tile, when);
   }
-  if (guard)
-    stageValues(ring, *guard);
+  if (op.getStaged()) {
+    stageValues(staged, keys.ring, w, d, when);
+    parts[op.getStaged()] = {staged.d, staged.k, staged.rows};
+  }
   readTokens(op.getYs(), [&](size_t i, Value t) {
     Value score = load(scores[i], scoresOf(t), {length, 1}, b.getF32Type(), 1, layouts.ringScalars(length));
-    if (gateDim(ring.format, dims) == 1)
-      score = mul(ring.w, score);
-    return dot(score, ring.d, 0, {}, anchorOf(layouts.spreadValues()));
+    if (gateDim(keys.ring.format, dims) == 1)
+      score = mul(w, score);
+    return dot(score, d, 0, {}, anchorOf(layouts.spreadValues()));
   });
   return success();
 }

@@ -20,7 +20,6 @@ Type lower::integerType(MLIRContext *context, StringRef name) {
 }
 
 FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
-  using Field = replay::RecordField;
   MLIRContext *context = kernel.getContext();
   Type i32 = IntegerType::get(context, 32);
   Type f32 = Float32Type::get(context);
@@ -41,10 +40,6 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       known = type;
     };
     auto useField = [&](replay::FieldAttr field) { use(field.getBuffer(), field.getDtype()); };
-    auto useFields = [&](std::initializer_list<replay::RecordField> fields) {
-      for (replay::RecordField field : fields)
-        useField(ring.getField(field));
-    };
     // What every layer would write to the same place.
     auto writeShared = [&](StringRef name) {
       if (!shared) {
@@ -87,12 +82,8 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
       use(store.getAt() ? "snapshots" : "state", stateType(store.getState()));
       if (store.getAt())
         writeShared("snapshots");
-    } else if (isa<replay::RingWeightsOp>(op)) {
-      useFields({Field::G});
-    } else if (isa<replay::RingReadOp>(op)) {
-      useFields({Field::D, Field::K});
-    } else if (isa<replay::ReplayOp>(op)) {
-      useFields({Field::D, Field::K, Field::G});
+    } else if (auto field = dyn_cast<replay::LoadFieldOp>(op)) {
+      useField(ring.getField(field.getName()));
     } else if (isa<replay::PathMaskOp>(op)) {
       perHead = false;
       used["accept_idx"] = i32;

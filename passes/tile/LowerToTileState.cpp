@@ -15,133 +15,58 @@ Value Lowering::stateOffset(Value slot, Value at) {
   return offset(at ? "snapshots" : "state", toI64(slot), head, dims.V * dims.K, inner);
 }
 
-void lower::collectConsumers(Value state, SmallVectorImpl<Operation *> &consumers) {
-  for (Operation *user : state.getUsers()) {
-    if (isa<replay::ReadOp, replay::StoreStateOp, scf::YieldOp, scf::ForOp>(user))
-      consumers.push_back(user);
-    for (Value result : user->getResults())
-      if (!isa<scf::ForOp>(user) && isa<replay::StateType>(result.getType()))
-        collectConsumers(result, consumers);
-  }
-}
-
-/// Whether `consumer` can run behind `store`: below it, or in the next iteration of
-/// a loop around both, which is not around `load`.
-static bool canFollow(Operation *consumer, Operation *store, Operation *load) {
-  bool isBehind = false;
-  for (Operation *at = store; at->getBlock(); at = at->getParentOp())
-    if (Operation *other = at->getBlock()->findAncestorOpInBlock(*consumer)) {
-      isBehind = at != other && at->isBeforeInBlock(other);
-      break;
-    }
-  for (Operation *loop = store->getParentOp(); loop && !isBehind; loop = loop->getParentOp())
-    isBehind = isa<scf::ForOp>(loop) && loop->isProperAncestor(consumer) && !loop->isProperAncestor(load);
-  return isBehind;
-}
-
-/// Whether the slot is written over before the last of `consumers` has what it held.
-static bool isOverwritten(replay::LoadStateOp op, ArrayRef<Operation *> consumers) {
-  WalkResult walk = op->getParentOfType<replay::KernelOp>().walk([&](replay::StoreStateOp store) {
-    bool samePlace = store.getSlot() == op.getSlot() && !store.getAt() == !op.getAt();
-    return samePlace && llvm::any_of(consumers, [&](Operation *c) { return canFollow(c, store, op); })
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return walk.wasInterrupted();
-}
-
+/// In registers as in memory; or on its way to shared memory, with the token of its copy.
 LogicalResult Lowering::lowerLoadState(replay::LoadStateOp op) {
-  // Virtual; the transfer starts here only when this block surely needs it, or where
-  // it would come too late.
-  SmallVector<Operation *> consumers;
-  collectConsumers(op.getState(), consumers);
-  if (llvm::none_of(consumers, [&](Operation *c) { return c->getBlock() == op->getBlock(); }) &&
-      !isOverwritten(op, consumers))
-    return success();
-  StateTile &tile = cache.checkpoints[op.getState()];
   Type element = op.getState().getType().getDtype();
-  Value at = addressOf(op);
-  // A copy has an mbarrier of its own and is waited for once: not in a loop.
-  if (dims.bulk && !loopDepth && !op.getAt()) {
-    tile.smem = alloc(dims.bv, dims.K, element);
-    tile.token = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), arg("state"), at,
-                                      tile.smem, Value(), IntegerAttr());
-  } else {
-    tile.regs = loadTile(op, at);
+  Value at = stateOffset(values.lookup(op.getSlot()), op.getAt() ? values.lookup(op.getAt()) : Value());
+  Value memory = arg(op.getAt() ? "snapshots" : "state");
+  if (placeOf(op.getState()) != replay::Place::Shared) {
+    values[op.getState()] = load(memory, at, {dims.bv, dims.K}, element, dims.K, layouts.state());
+    return success();
   }
-  tile.loopDepth = loopDepth;
+  Value smem = alloc(dims.bv, dims.K, element);
+  parts[op.getState()] = {smem, tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory, at, smem, Value(),
+                                                     IntegerAttr())};
   return success();
 }
 
-Value Lowering::addressOf(replay::LoadStateOp op) {
-  Value at = op.getAt() ? values.lookup(op.getAt()) : Value();
-  return stateOffset(values.lookup(op.getSlot()), at);
+LogicalResult Lowering::lowerWait(replay::WaitOp op) {
+  ArrayRef<Value> copy = parts[op.getX()];
+  if (copy.size() != 2)
+    return op.emitOpError("expected what is copied into shared memory");
+  tile::WaitOp::create(b, copy[1]);
+  values[op.getY()] = copy[0];
+  return success();
 }
 
-Value Lowering::loadTile(replay::LoadStateOp op, Value at) {
-  return load(arg(op.getAt() ? "snapshots" : "state"), at, {dims.bv, dims.K},
-              op.getState().getType().getDtype(), dims.K, layouts.state());
+/// The tile of a state in f32. From shared memory it is read again where it is needed
+/// again: registers are dearer.
+Value Lowering::stateTile(Value state) {
+  if (auto decay = state.getDefiningOp<replay::DecayOp>())
+    return mul(stateTile(decay.getState()), fetch(exp(values.lookup(decay.getG()))));
+  Value tile = values.lookup(state);
+  if (auto smem = dyn_cast<tile::SmemType>(tile.getType()))
+    tile = load(tile, i64(0), {dims.bv, dims.K}, smem.getElementType(), dims.K, layouts.state());
+  return f32(tile);
 }
 
-/// Whether memory holds this state as long as the kernel runs.
-static bool isLasting(replay::LoadStateOp op) {
-  WalkResult walk = op->getParentOfType<replay::KernelOp>().walk([&](replay::StoreStateOp store) {
-    bool sameBuffer = !store.getAt() == !op.getAt();
-    return sameBuffer ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return !walk.wasInterrupted();
-}
-
-Value Lowering::stateTile(replay::LoadStateOp op) {
-  StateTile &tile = cache.checkpoints[op.getState()];
-  Type element = op.getState().getType().getDtype();
-  if (tile.smem) {
-    if (!tile.landed)
-      tile::WaitOp::create(b, tile.token);
-    tile.landed = true;
-    // Read again where it is needed again: registers are dearer.
-    return f32(load(tile.smem, i64(0), {dims.bv, dims.K}, element, dims.K, layouts.state()));
-  }
-  // Nor does it stay in registers through a loop that carries another.
-  if (tile.regs && loopDepth > tile.loopDepth && isLasting(op))
-    return f32(loadTile(op, addressOf(op)));
-  if (!tile.regs)
-    tile.regs = loadTile(op, addressOf(op));
-  return f32(tile.regs);
-}
-
-Value Lowering::materialise(Value state) {
-  if (Value known = cache.states.lookup(state))
-    return known;
-  Operation *def = state.getDefiningOp();
-  if (auto loadOp = dyn_cast<replay::LoadStateOp>(def))
-    return stateTile(loadOp);
-  Value result;
-  if (auto rank1 = dyn_cast<replay::Rank1Op>(def)) {
-    auto decay = rank1.getState().getDefiningOp<replay::DecayOp>();
-    Value base = materialise(decay ? decay.getState() : rank1.getState());
-    Value update = dot(tileOf(rank1.getD(), {1, dims.bv}), tileOf(rank1.getK(), {1, dims.K}), 0, {},
-                       anchorOf(layouts.state()));
-    result = decay ? fma(fetch(exp(values.lookup(decay.getG()))), base, update) : add(base, update);
-  } else if (auto decay = dyn_cast<replay::DecayOp>(def)) {
-    result = mul(materialise(decay.getState()), fetch(exp(values.lookup(decay.getG()))));
-  } else {
-    auto replayed = cast<replay::ReplayOp>(def);
-    result = fold(materialise(replayed.getState()), replayed.getRecords());
-  }
-  cache.states[state] = result;
-  return result;
+LogicalResult Lowering::lowerRank1(replay::Rank1Op op) {
+  auto decay = op.getState().getDefiningOp<replay::DecayOp>();
+  Value base = stateTile(decay ? decay.getState() : op.getState());
+  Value update = dot(tileOf(op.getD(), {1, dims.bv}), tileOf(op.getK(), {1, dims.K}), 0, {}, anchorOf(layouts.state()));
+  values[op.getResult()] = decay ? fma(fetch(exp(values.lookup(decay.getG()))), base, update) : add(base, update);
+  return success();
 }
 
 LogicalResult Lowering::lowerRead(replay::ReadOp op) {
-  Value state = materialise(op.getState());
+  Value state = stateTile(op.getState());
   for (auto [x, y] : llvm::zip_equal(op.getXs(), op.getYs()))
     values[y] = dot(f32(tileOf(x, {1, dims.K})), state, 1);
   return success();
 }
 
 LogicalResult Lowering::lowerStoreState(replay::StoreStateOp op) {
-  Value state = materialise(op.getState());
+  Value state = stateTile(op.getState());
   Type element = op.getState().getType().getDtype();
   if (!element.isF32())
     state = arith::TruncFOp::create(b, tileType({dims.bv, dims.K}, element), state);

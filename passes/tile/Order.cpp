@@ -23,7 +23,7 @@ using namespace replayssm::replay;
 static Phase earliest(Operation &op) {
   bool isNumber = isPure(&op) && op.getNumRegions() == 0 &&
                   llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
-  if (isNumber || op.hasTrait<OpTrait::ConstantLike>() || isa<LoadTokenOp, LoadParamOp, LoadParentsOp, ExpectOp>(op))
+  if (isNumber || op.hasTrait<OpTrait::ConstantLike>() || isa<LoadTokenOp, LoadParamOp, LoadParentsOp, LoadFieldOp, ExpectOp>(op))
     return Phase::Loads;
   // All of them before any is gathered by threads that need the others' part.
   if (isa<GateOp, CumulateOp, RingWeightsOp, math::ExpOp>(op) &&

@@ -67,7 +67,8 @@ bool replayssm::isWindowed(Operation &op) {
   if (isa<CumulateOp, LoadParentsOp, UtSolveOp, ApplyScoresOp>(op))
     return true;
   // These look after their rows themselves.
-  if (isa<LoadRingOp, RingWeightsOp, RingReadOp, StoreOutOp, AppendOp, scf::IfOp, scf::ForOp>(op))
+  if (isa<LoadRingOp, LoadFieldOp, WaitOp, RingWeightsOp, RingReadOp, StageRecordsOp, ReplayOp, StoreOutOp, AppendOp, scf::IfOp,
+          scf::ForOp>(op))
     return false;
   auto several = [](Value v) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
@@ -100,10 +101,12 @@ public:
       : kernel(kernel), dims(lower::Dims::of(kernel)), spreadsColumns(spreadsColumns), b(kernel.getContext()) {}
 
   LogicalResult run() {
+    placeStates(kernel);
     stageTokens();
     WalkResult walk = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { return WalkResult(place(*op)); });
     if (walk.wasInterrupted())
       return failure();
+    placeCopies(kernel);
     stageColumns();
     stageOperands();
     return success();
@@ -135,6 +138,8 @@ private:
   Place choose(Operation &op) {
     if (isa<StageOp>(op))
       return Place::Shared;
+    if (isa<LoadStateOp, LoadFieldOp>(op))
+      return placeOfLoad(op, dims.bulk);
     if (isOfColumns(op))
       return Place::Spread;
     if (auto pairs = dyn_cast<ScoresOp>(op))
@@ -156,10 +161,10 @@ private:
   LogicalResult place(Operation &op) {
     Place chosen = choose(op);
     if (auto given = op.getAttrOfType<PlaceAttr>(placeAttr)) {
-      bool isFree = chosen == Place::Spread && given.getValue() == Place::Regs;
-      if (given.getValue() != chosen && !isFree)
+      bool isFree = chosen == Place::Spread || isa<LoadStateOp, LoadFieldOp>(op);
+      if (given.getValue() != chosen && !(isFree && given.getValue() == Place::Regs))
         return op.emitOpError() << "expected the place " << stringifyPlace(chosen)
-                                << (chosen == Place::Spread ? " or regs" : "") << " but got "
+                                << (isFree && chosen != Place::Regs ? " or regs" : "") << " but got "
                                 << stringifyPlace(given.getValue());
       return success();
     }

@@ -27,4 +27,14 @@ bool isDefinedBefore(mlir::Value value, mlir::Operation *op);
 /// Whether `op` has a row for each token among its operands or results, or what is formed of such.
 bool isWindowed(mlir::Operation &op);
 
+/// Brings updates of states to where they are needed, and what a fold takes of records
+/// to a read that has it.
+void placeStates(replay::KernelOp kernel);
+
+/// Behind the places of loads: loads in loops, and waits for copies.
+void placeCopies(replay::KernelOp kernel);
+
+/// Of a load of a state or of a field of records: in shared memory, by a copy, or in registers.
+replay::Place placeOfLoad(mlir::Operation &op, bool bulk);
+
 } // namespace replayssm

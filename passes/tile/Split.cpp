@@ -1,5 +1,6 @@
 //===- Split.cpp - Composite ops become what is issued --------------------===//
 //
+// Reads and folds of records become loads of their fields and what is formed of them.
 // What a kernel does for a row stands under its condition: rows without a slot, or
 // without tokens where all that is written belongs to one, write zeros. In front of
 // the branch stand the loads that need no slot.
@@ -9,6 +10,7 @@
 
 #include "replayssm/KernelABI.h"
 
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -37,7 +39,104 @@ static void splitCursor(CursorOp op) {
   op.erase();
 }
 
+//===----------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------===//
+
 namespace {
+/// Loads of fields, and what is formed of them, of the records of one ring.
+class RecordSplitter {
+public:
+  explicit RecordSplitter(LoadRingOp ring) : ring(ring), b(ring.getLoc(), ring) {}
+
+  void run() {
+    // Reads first: a fold takes what they have.
+    for (RingWeightsOp weights : users<RingWeightsOp>())
+      if (!weights.getG())
+        weights.getGMutable().assign(field(RecordField::G, weights));
+    for (RingReadOp read : users<RingReadOp>()) {
+      if (read.getK())
+        continue;
+      b.setLoc(read.getLoc());
+      read.getDMutable().assign(field(RecordField::D, read));
+      read.getKMutable().assign(field(RecordField::K, read));
+    }
+    for (ReplayOp fold : users<ReplayOp>())
+      if (!fold.getTot())
+        splitFold(fold);
+  }
+
+private:
+  template <typename Op> SmallVector<Op> users() {
+    SmallVector<Op> ops;
+    for (Operation *user : ring->getUsers())
+      if (auto op = dyn_cast<Op>(user))
+        ops.push_back(op);
+    return ops;
+  }
+
+  /// One op of this kind of the ring that is there where `user` stands.
+  template <typename Op> Op known(Operation *user, function_ref<bool(Op)> isWanted) {
+    for (Operation *other : ring->getUsers())
+      if (auto op = dyn_cast<Op>(other); op && isWanted(op) && DominanceInfo().properlyDominates(other, user))
+        return op;
+    return nullptr;
+  }
+
+  /// Beside the ring, or where another block needs it.
+  Value field(RecordField which, Operation *user) {
+    StringRef name = stringifyRecordField(which);
+    if (auto load = known<LoadFieldOp>(user, [&](LoadFieldOp op) { return op.getName() == name; }))
+      return load.getValue();
+    if (user->getBlock() == ring->getBlock()) {
+      b.setInsertionPointAfter(last);
+    } else {
+      b.setInsertionPoint(user);
+    }
+    RecordsType records = ring.getRecords().getType();
+    ShapeAttr shape = ring->getParentOfType<KernelOp>().getShapeAttr();
+    int64_t width = records.getFieldWidth(name, shape.getK(), shape.getV());
+    auto type = RankedTensorType::get({records.getRing().getLength(), width}, b.getF32Type());
+    auto load = LoadFieldOp::create(b, type, b.getStringAttr(name), ring.getRecords());
+    if (load->getBlock() == ring->getBlock())
+      last = load;
+    return load.getValue();
+  }
+
+  RingWeightsOp weights(Operation *user) {
+    if (auto op = known<RingWeightsOp>(user, [](RingWeightsOp op) { return op.getG() != nullptr; }))
+      return op;
+    for (RingWeightsOp op : users<RingWeightsOp>())
+      if (op->getBlock() == user->getBlock() && DominanceInfo().properlyDominates(op.getG(), user)) { // it waits for nothing else
+        op->moveBefore(user);
+        return op;
+      }
+    Value g = field(RecordField::G, user);
+    b.setInsertionPoint(user);
+    auto type = cast<RankedTensorType>(g.getType());
+    RankedTensorType tot = type.clone(ArrayRef<int64_t>{1, type.getDimSize(1)});
+    return RingWeightsOp::create(b, type, tot, ring.getRecords(), g);
+  }
+
+  void splitFold(ReplayOp fold) {
+    b.setLoc(fold.getLoc());
+    RingWeightsOp formed = weights(fold);
+    Value d = field(RecordField::D, fold), k = field(RecordField::K, fold);
+    b.setInsertionPoint(fold);
+    Value staged = StageRecordsOp::create(b, ring.getRecords().getType(), ring.getRecords(), formed.getW(), k, d);
+    fold.getRecordsMutable().assign(staged);
+    fold.getTotMutable().assign(formed.getTot());
+  }
+
+  LoadRingOp ring;
+  Operation *last = ring; ///< Of the loads beside the ring.
+  ImplicitLocOpBuilder b;
+};
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
 class RowGuard {
 public:
   explicit RowGuard(KernelOp kernel) : kernel(kernel), body(kernel.getBody().front()), b(kernel.getLoc(), kernel) {}
@@ -140,6 +239,7 @@ struct Split : replayssm::impl::SplitBase<Split> {
       SmallVector<CursorOp> composite;
       kernel.walk([&](CursorOp op) { composite.push_back(op); });
       llvm::for_each(composite, splitCursor);
+      kernel.walk([](LoadRingOp op) { RecordSplitter(op).run(); });
       RowGuard(kernel).run();
       return success();
     });

@@ -280,3 +280,149 @@ replay.kernel @tree_of_one shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 
       : (!replay.state<8, 16, f32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x8xbf16>, tensor<1x1xf32>, tensor<1x1xf32>)
       -> (!replay.state<8, 16, f32>, tensor<1x8xf32>, tensor<1x8xf32>)
 }
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @field_name shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  // expected-error @below {{expected a field of the kernel's ring but got 'beta'}}
+  %g = replay.load_field "beta" %R : (!replay.records<#ring>) -> tensor<4x1xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @field_rows shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  // expected-error @below {{expected field 'g' to be 4x1 but got 1x1}}
+  %g = replay.load_field "g" %R : (!replay.records<#ring>) -> tensor<1x1xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_results shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected a result for each operand, and one for what is staged at most, but got 1 operands and 3 results}}
+  %y:3 = replay.ring_read %R, %w, %q of %k, %d : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x16xbf16>, tensor<4x16xf32>, tensor<4x8xf32>) -> (tensor<1x8xf32>, !replay.records<#ring>, !replay.records<#ring>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_order shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected a matrix for each operand but got '!replay.records}}
+  %y:2 = replay.ring_read %R, %w, %q of %k, %d : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x16xbf16>, tensor<4x16xf32>, tensor<4x8xf32>) -> (!replay.records<#ring>, tensor<1x8xf32>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_when shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  %isNone = arith.cmpi eq, %wp, %wp : index
+  // expected-error @below {{expected staged records beside a condition}}
+  %y = replay.ring_read %R, %w, %q of %k, %d when %isNone : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x16xbf16>, tensor<4x16xf32>, tensor<4x8xf32>, i1) -> tensor<1x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_unloaded shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected the fields of the records beside what is staged of them}}
+  %y:2 = replay.ring_read %R, %w, %q : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x16xbf16>) -> (tensor<1x8xf32>, !replay.records<#ring>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @ring_read_staged shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected to stage '!replay.records<}}
+  %y:2 = replay.ring_read %R, %w, %q of %k, %d : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x16xbf16>, tensor<4x16xf32>, tensor<4x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @stage_records_k shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected k to be 4x16 but got 4x8}}
+  %s = replay.stage_records %R, %w, %d, %d : <#ring>, tensor<4x1xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @weights_g shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected g to be 4x1 but got 4x8}}
+  %w2, %tot2 = replay.ring_weights %R of %d : (!replay.records<#ring>, tensor<4x8xf32>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @replay_tot shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %q = replay.load_token "q" : tensor<1x16xbf16>
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x16xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  %S = replay.load_state %slot : <8, 16, f32>
+  // expected-error @below {{expected tot to be 1x1 but got 4x1}}
+  %F = replay.replay %S, %R decayed(%w : tensor<4x1xf32>) : <8, 16, f32>, <#ring>
+}

@@ -37,9 +37,9 @@ replay.kernel @lanes shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring k
   %slot, %ring, %live = replay.row
   %wp, %flush = replay.cursor %ring wrap(4)
   %q = replay.load_token "q" : tensor<1x32xf32>
-  // expected-error @below {{expected 8 lanes in 'kred', as many as share a sum over ring records, but got 4}}
   %R = replay.load_ring %ring valid(%wp) : <#ring>
   %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected 8 lanes in 'kred', as many as share a sum over ring records, but got 4}}
   %y = replay.ring_read %R, %w, %q : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
 }
 
@@ -244,4 +244,30 @@ replay.kernel @constant_parents shape <H = 1, HV = 1, K = 8, V = 8> null lt0 win
   %s = replay.scores %q, %q gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
   %o = replay.apply_scores %s, %q : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<2x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @unstaged shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp = replay.load_slot "wp" %ring
+  %S = replay.load_state %slot : <8, 8, f32>
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected staged records: run replay-split first}}
+  %F = replay.replay %S, %R decayed(%tot : tensor<1x1xf32>) : <8, 8, f32>, <#ring>
+  replay.store_state %F, %slot : <8, 8, f32>
+}
+
+// -----
+
+replay.kernel @not_copied shape <H = 1, HV = 1, K = 8, V = 8> null lt0 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %S = replay.load_state %slot : <8, 8, f32>
+  // expected-error @below {{expected what is copied into shared memory}}
+  %W = replay.wait %S : !replay.state<8, 8, f32>
+  replay.store_state %W, %slot : <8, 8, f32>
 }

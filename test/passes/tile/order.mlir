@@ -8,17 +8,20 @@
 // CHECK-NEXT: %[[WP:.*]] = replay.load_slot "wp"
 // CHECK-NEXT: %[[S:.*]] = replay.load_state
 // CHECK-NEXT: %[[R:.*]] = replay.load_ring
+// CHECK-NEXT: %[[RG:.*]] = replay.load_field "g" %[[R]]
+// CHECK-NEXT: %[[RD:.*]] = replay.load_field "d" %[[R]]
+// CHECK-NEXT: %[[RK:.*]] = replay.load_field "k" %[[R]]
 // CHECK-NEXT: replay.phase gates
 // CHECK-NEXT: %[[G:.*]] = replay.gate precomputed
 // CHECK-NEXT: %[[EG:.*]] = math.exp %[[G]]
-// CHECK-NEXT: %[[W:.*]], %{{.*}} = replay.ring_weights %[[R]]
+// CHECK-NEXT: %[[W:.*]], %{{.*}} = replay.ring_weights %[[R]] of %[[RG]]
 // CHECK-NEXT: replay.phase tokens
 // CHECK-NEXT: %[[N:.*]] = replay.rnorm
 // CHECK-NEXT: %[[X:.*]] = arith.mulf %{{.*}}, %[[EG]]
 // CHECK-NEXT: replay.phase pairs
 // CHECK-NEXT: %[[P:.*]] = replay.scores
 // CHECK-NEXT: replay.phase reads
-// CHECK-NEXT: %[[C:.*]] = replay.ring_read %[[R]], %[[W]], %[[X]]
+// CHECK-NEXT: %[[C:.*]] = replay.ring_read %[[R]], %[[W]], %[[X]] of %[[RK]], %[[RD]]
 // CHECK-NEXT: %[[Y:.*]] = replay.read %[[S]], %[[X]]
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[C]], %[[Y]]
 // A number is repeated where the vector is needed.
