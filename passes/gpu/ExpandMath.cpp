@@ -120,18 +120,23 @@ struct Expander {
   Value smallError(Value error) { return below(math::AbsFOp::create(b, error), newtonLimit); }
 };
 
+/// What every device computes without an error.
+bool isExact(Operation *op) {
+  return isa<math::FmaOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::CopySignOp>(op);
+}
+
 struct ExpandMath : replayssm::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<arith::DivFOp>(op) ||
-          (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op)))
+      if (isa<arith::DivFOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isExact(op)))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
       if (!isa<math::ExpOp, math::Log1pOp, math::RsqrtOp, arith::DivFOp>(op)) {
-        op->emitOpError("expected one of math.exp, math.log1p, math.rsqrt, math.fma, math.absf and arith.divf");
+        op->emitOpError("expected one of math.exp, math.log1p, math.rsqrt, arith.divf and what is exact: math.fma, math.absf, math.floor, "
+                        "math.ceil, math.trunc, math.roundeven and math.copysign");
         return signalPassFailure();
       }
       Type type = op->getResult(0).getType();

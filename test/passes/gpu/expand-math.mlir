@@ -86,3 +86,23 @@ gpu.module @m {
     llvm.return %s : f32
   }
 }
+
+// -----
+
+// What is exact on every device stays.
+// CHECK-LABEL: llvm.func @exact
+// CHECK: math.floor
+// CHECK: math.ceil
+// CHECK: math.trunc
+// CHECK: math.roundeven
+// CHECK: math.copysign
+gpu.module @m {
+  llvm.func @exact(%x: vector<4xf32>) -> vector<4xf32> {
+    %a = math.floor %x : vector<4xf32>
+    %b = math.ceil %a : vector<4xf32>
+    %c = math.trunc %b : vector<4xf32>
+    %d = math.roundeven %c : vector<4xf32>
+    %e = math.copysign %d, %x : vector<4xf32>
+    llvm.return %e : vector<4xf32>
+  }
+}
