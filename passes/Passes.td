@@ -75,14 +75,14 @@ def Schedule : Pass<"replay-schedule", "::mlir::ModuleOp"> {
 
 def Split : Pass<"replay-split", "::mlir::ModuleOp"> {
   let summary = "Composite ops -> what is issued; what a row does stands under its condition";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 def Order : Pass<"replay-order", "::mlir::ModuleOp"> {
   let summary = "Loads, gates, tokens, pairs, reads, writes: sorts ops by what they wait for";
 }
 def Place : Pass<"replay-place", "::mlir::ModuleOp"> {
   let summary = "Says where the rows of a window are, and stages what all threads read";
-  let options = [Option<"places", "places", "std::string", "\"\"", "places to force: columns=spread or columns=regs">];
+  let options = [Option<"places", "places", "std::string", "\"\"", "places to force: columns or gates, as spread or regs">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 def LowerToTile : Pass<"replay-lower-to-tile", "::mlir::ModuleOp"> {

@@ -48,17 +48,23 @@ Block &replayssm::rowBlock(replay::KernelOp kernel) {
   return branch ? *branch.thenBlock() : kernel.getBody().front();
 }
 
+bool replayssm::isWhole(Operation *op) {
+  if (auto pairs = dyn_cast<replay::ScoresOp>(op))
+    return pairs.getG() && (!pairs.getParents() || pairs.getX().getType().getDimSize(0) == 1);
+  if (auto weights = dyn_cast<replay::RingWeightsOp>(op))
+    return !weights.getG();
+  if (auto read = dyn_cast<replay::RingReadOp>(op))
+    return !read.getK();
+  if (auto fold = dyn_cast<replay::ReplayOp>(op))
+    return !fold.getTot();
+  return isa<replay::CursorOp, replay::DecayOp>(op);
+}
+
 static LogicalResult expectSplit(replay::KernelOp kernel) {
   bool isGuarded = rowBranch(kernel) != nullptr;
   WalkResult walk = kernel.getBody().walk([&](Operation *op) {
-    bool isWhole = isa<replay::CursorOp>(op) || (!isGuarded && isa<replay::RowOp, replay::StoreOutOp, replay::StoreRowOp>(op));
-    if (auto weights = dyn_cast<replay::RingWeightsOp>(op))
-      isWhole = !weights.getG();
-    else if (auto read = dyn_cast<replay::RingReadOp>(op))
-      isWhole = !read.getK();
-    else if (auto fold = dyn_cast<replay::ReplayOp>(op))
-      isWhole = !fold.getTot();
-    if (!isWhole)
+    bool isGuard = !isGuarded && isa<replay::RowOp, replay::StoreOutOp, replay::StoreRowOp>(op);
+    if (!isGuard && !isWhole(op))
       return WalkResult::advance();
     op->emitOpError("expected a kernel whose composite ops are split: run replay-split first");
     return WalkResult::interrupt();
@@ -79,13 +85,27 @@ MutableOperandRange replayssm::stagedOperands(Operation *op) {
   if (auto read = dyn_cast<replay::RingReadOp>(op))
     return read.getXsMutable();
   auto pairs = dyn_cast<replay::ScoresOp>(op);
-  return MutableOperandRange(op, 0, pairs && pairs.getG() ? 2 : 0); // x and y
+  return MutableOperandRange(op, 0, pairs && pairs.isOfWindow() ? 2 : 0); // x and y
+}
+
+Value replayssm::stagedGates(replay::ScoresOp op) {
+  if (op.getParents())
+    return op.getG();
+  Value decays = op.getDecays();
+  return decays && cast<ShapedType>(decays.getType()).getDimSize(1) > 1 ? decays : Value();
 }
 
 static LogicalResult expectPlaced(replay::KernelOp kernel) {
   WalkResult walk = kernel.getBody().walk([](Operation *op) {
+    SmallVector<Value> staged;
     for (OpOperand &use : stagedOperands(op))
-      if (cast<ShapedType>(use.get().getType()).getDimSize(0) > 1 && !use.get().getDefiningOp<replay::StageOp>()) {
+      if (cast<ShapedType>(use.get().getType()).getDimSize(0) > 1)
+        staged.push_back(use.get());
+    if (auto pairs = dyn_cast<replay::ScoresOp>(op))
+      if (Value gates = stagedGates(pairs))
+        staged.push_back(gates);
+    for (Value value : staged)
+      if (!value.getDefiningOp<replay::StageOp>()) {
         op->emitOpError("expected staged tokens as operands: run replay-place first");
         return WalkResult::interrupt();
       }

@@ -30,6 +30,13 @@ mlir::LogicalResult forEachKernel(mlir::ModuleOp module, Prepared wanted,
 /// The operands along K of a read, or of gated scores: those of several tokens are staged.
 mlir::MutableOperandRange stagedOperands(mlir::Operation *op);
 
+/// What scores find of their gates in shared memory: of a tree the gates, along K the
+/// decays. Null where each thread has all of it.
+mlir::Value stagedGates(replay::ScoresOp op);
+
+/// Whether `op` stands for several that replay-split makes of it.
+bool isWhole(mlir::Operation *op);
+
 /// On the scf.if around what a kernel does for a row.
 inline constexpr llvm::StringLiteral rowAttr = "replay.row";
 

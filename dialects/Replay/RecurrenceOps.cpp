@@ -3,6 +3,7 @@
 #include "dialects/Replay/Checks.h"
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace replayssm;
@@ -159,6 +160,10 @@ LogicalResult DecayOp::verify() {
   return expectGate(*this, "g", getG(), 1, getState().getType().getK());
 }
 
+LogicalResult ScaleOp::verify() {
+  return expectGate(*this, "the factor", getFactor(), 1, getState().getType().getK());
+}
+
 LogicalResult Rank1Op::verify() {
   if (failed(expectShape(*this, "d", getD(), 1, getState().getType().getV())))
     return failure();
@@ -247,12 +252,26 @@ LogicalResult RingReadOp::verify() {
   return verifyRingReads(*this);
 }
 
+int64_t TokenDecaysOp::levels(int64_t tokens) { return llvm::Log2_64_Ceil(tokens); }
+int64_t TokenDecaysOp::level(int64_t i, int64_t j) { return llvm::Log2_64(i ^ j); }
+bool TokenDecaysOp::decaysToMiddle(int64_t level, int64_t j) { return (j + 1) % (int64_t(1) << level) != 0; }
+
+LogicalResult TokenDecaysOp::verify() {
+  int64_t tokens = rowsOf(getG());
+  if (tokens < 2)
+    return emitOpError() << "expected gates of two tokens at least but got " << tokens;
+  return expectShape(*this, "the decays", getDecays(), levels(tokens) * tokens, colsOf(getG()));
+}
+
 LogicalResult ScoresOp::verify() {
   int64_t rows = rowsOf(getX()), K = colsOf(getX());
-  if (failed(expectShape(*this, "y", getY(), getG() ? rows : rowsOf(getY()), K)) ||
-      (getG() && failed(expectGate(*this, "g", getG(), rows, K))))
+  if (getG() && getDecays())
+    return emitOpError("expected gates or what is made of them but got both");
+  if (failed(expectShape(*this, "y", getY(), isOfWindow() ? rows : rowsOf(getY()), K)) ||
+      (getG() && failed(expectGate(*this, "g", getG(), rows, K))) ||
+      (getDecays() && failed(expectGate(*this, "the decays", getDecays(), TokenDecaysOp::levels(rows) * rows, K))))
     return failure();
-  if (getParents() && !getG())
+  if (getParents() && !getG() && rows > 1) // One token has none before it.
     return emitOpError("expected gates beside parents");
   if (getParents() && failed(expectShape(*this, "the parents", getParents(), rows, 1)))
     return failure();

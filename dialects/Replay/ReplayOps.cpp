@@ -137,6 +137,11 @@ LogicalResult LoadRingOp::verify() {
 }
 
 LogicalResult WaitOp::verify() { return success(succeeded(expectKernel(*this))); }
+LogicalResult FetchOp::verify() {
+  if (!getX().getDefiningOp<StageOp>())
+    return emitOpError("expected a row that replay.stage has put into shared memory");
+  return expectShape(*this, "the row", getX(), 1, colsOf(getX()));
+}
 
 LogicalResult MoveRecordOp::verify() { return expectRingWithBase(*this, getBase()); }
 

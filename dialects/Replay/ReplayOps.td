@@ -296,6 +296,13 @@ def Replay_DecayOp : Replay_Op<"decay", [Pure, AllTypesMatch<["state", "result"]
   let assemblyFormat = "$state `,` $g attr-dict `:` type($state) `,` type($g)";
   let hasVerifier = 1;
 }
+def Replay_ScaleOp : Replay_Op<"scale", [Pure, AllTypesMatch<["state", "result"]>]> {
+  let summary = "S .* factor: a decay whose exponential is an op of its own";
+  let arguments = (ins Replay_StateType:$state, Replay_MatF32:$factor);
+  let results = (outs Replay_StateType:$result);
+  let assemblyFormat = "$state `,` $factor attr-dict `:` type($state) `,` type($factor)";
+  let hasVerifier = 1;
+}
 def Replay_Rank1Op : Replay_Op<"rank1", [Pure, AllTypesMatch<["state", "result"]>]> {
   let summary = "S + d k^T";
   let arguments = (ins Replay_StateType:$state, Replay_MatF32:$d, Replay_MatF32:$k);
@@ -385,6 +392,14 @@ def Replay_WaitOp : Replay_Op<"wait", [Pure, AllTypesMatch<["x", "y"]>]> {
   let hasVerifier = 1;
 }
 
+def Replay_FetchOp : Replay_Op<"fetch", [Pure, AllTypesMatch<["x", "y"]>]> {
+  let summary = "A staged row along K in the registers of every thread, for all uses of a block";
+  let arguments = (ins Replay_MatF32:$x);
+  let results = (outs Replay_MatF32:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def Replay_StageRecordsOp : Replay_Op<"stage_records", [Pure, AllTypesMatch<["records", "staged"]>]> {
   let summary = "The rank-1 updates of records in shared memory, where a fold takes them one by one";
   let description = [{
@@ -442,17 +457,45 @@ def Replay_CumulateOp : Replay_Op<"cumulate", [Pure, AllTypesMatch<["g", "sum"]>
   let assemblyFormat = "$g (`tree` `(` $parents^ `:` type($parents) `)`)? attr-dict `:` type($g)";
   let hasVerifier = 1;
 }
+def Replay_TokenDecaysOp : Replay_Op<"token_decays", [Pure]> {
+  let summary = "The parts that the decay between any two tokens of a chain is a product of";
+  let description = [{
+    Tokens i > j are told apart by the highest bit h = 2^n of i ^ j: the decay from j to
+    i is that from j to the middle, the multiple of h between them, times that from there
+    to i. Row n T + t has that part for token t, exp of a sum of gates; 1 where there are none.
+    ```mlir
+    %decays = replay.token_decays %g : tensor<4x128xf32> -> tensor<8x128xf32>
+    ```
+  }];
+  let arguments = (ins Replay_MatF32:$g);
+  let results = (outs Replay_MatF32:$decays);
+  let assemblyFormat = "$g attr-dict `:` type($g) `->` type($decays)";
+  let extraClassDeclaration = [{
+    /// Of so many tokens, the bits that tell two of them apart.
+    static int64_t levels(int64_t tokens);
+    /// The bit that tells `i` from `j`; they are two.
+    static int64_t level(int64_t i, int64_t j);
+    /// Whether something decays between the earlier token `j` and the middle.
+    static bool decaysToMiddle(int64_t level, int64_t j);
+  }];
+  let hasVerifier = 1;
+}
 def Replay_ScoresOp : Replay_Op<"scores", [Pure, AttrSizedOperandSegments]> {
   let summary = "P[i, j] = sum_c x_i[c] y_j[c] exp(sum_{j<l<=i} g_l[c]) for j <= i, else 0";
   let description = [{
     Without g: the plain products x_i . y_j, all pairs. With `parents` the sum is
-    along the path from j to i, and P is 0 where j is not on the path of i.
+    along the path from j to i, and P is 0 where j is not on the path of i. Of a split
+    kernel a chain has `decayed` in place of `gated`: what replay.token_decays makes of g.
   }];
   let arguments = (ins Replay_Mat:$x, Replay_Mat:$y, Optional<Replay_MatF32>:$g,
-      Optional<Replay_Parents>:$parents);
+      Optional<Replay_MatF32>:$decays, Optional<Replay_Parents>:$parents);
   let results = (outs Replay_MatF32:$scores);
   let assemblyFormat = [{
-    $x `,` $y (`gated` $g^)? (`tree` $parents^)? attr-dict `:` functional-type(operands, results)
+    $x `,` $y (`gated` $g^)? (`decayed` $decays^)? (`tree` $parents^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether x and y are the tokens of one window, and P has only earlier ones.
+    bool isOfWindow() { return getG() || getDecays(); }
   }];
   let hasVerifier = 1;
 }

@@ -36,7 +36,7 @@ StepResult expandStep(OpBuilder &b, Location loc, Value state, const Step &step)
   Value d = scaleRows(b, loc, step.beta, error);
   // Ungated: the current token's own record has not decayed.
   Value kq = replay::ScoresOp::create(b, loc, RankedTensorType::get({1, 1}, b.getF32Type()),
-                                      step.q, step.k, Value(), Value());
+                                      step.q, step.k, Value(), Value(), Value());
   Value o = math::FmaOp::create(b, loc, d, broadcast(b, loc, kq, 1, valueDim), yq);
   Value next = replay::Rank1Op::create(b, loc, state.getType(), decayed, d, step.k);
   return {next, o, d};
@@ -76,8 +76,8 @@ StepResult window(OpBuilder &b, replay::DeltaOp delta) {
   Value yq = read(b, loc, state, gateColumns(b, loc, q, decay), valueDim);
   Value yk = read(b, loc, state, gateColumns(b, loc, k, decay), valueDim);
   auto square = RankedTensorType::get({tokens, tokens}, b.getF32Type());
-  Value pk = replay::ScoresOp::create(b, loc, square, k, k, g, parents);
-  Value pq = replay::ScoresOp::create(b, loc, square, q, k, g, parents);
+  Value pk = replay::ScoresOp::create(b, loc, square, k, k, g, Value(), parents);
+  Value pq = replay::ScoresOp::create(b, loc, square, q, k, g, Value(), parents);
   Value d = replay::UtSolveOp::create(b, loc, yk.getType(), pk, yk, delta.getV(), delta.getBeta());
   Value own = replay::ApplyScoresOp::create(b, loc, yq.getType(), pq, d);
   Value o = arith::AddFOp::create(b, loc, yq, own);

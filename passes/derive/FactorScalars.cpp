@@ -44,7 +44,10 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
       kernel.walk([&](replay::ReadOp op) { factorRead(rewriter, op); });
       kernel.walk([&](replay::RingReadOp op) { factorRead(rewriter, op); });
       SmallVector<replay::ScoresOp> scores;
-      kernel.walk([&](replay::ScoresOp op) { scores.push_back(op); });
+      kernel.walk([&](replay::ScoresOp op) {
+        if (!op.getDecays())
+          scores.push_back(op);
+      });
       for (replay::ScoresOp op : scores) {
         rewriter.setInsertionPoint(op);
         rewriter.replaceOp(op, createScores(rewriter, op.getLoc(), op.getX(), op.getY(), op.getG(), op.getParents()));

@@ -50,8 +50,8 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     if (isInLoop(op)) {
       if (auto read = dyn_cast<replay::ReadOp>(op))
         facts.loopReads += read.getXs().size();
-      if (auto decay = dyn_cast<replay::DecayOp>(op))
-        facts.loopGates |= decay.getG().getType().getDimSize(1) > 1;
+      if (isa<replay::DecayOp, replay::ScaleOp>(op))
+        facts.loopGates |= cast<ShapedType>(op->getOperand(1).getType()).getDimSize(1) > 1;
       facts.loopStores |= isa<replay::StoreStateOp>(op) && isa<scf::ForOp>(op->getParentOp());
       return;
     }

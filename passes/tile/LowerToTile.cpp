@@ -63,6 +63,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](replay::BetaOp op) { return lowerBeta(op); })
       .Case([&](replay::RnormOp op) { return lowerRnorm(op); })
       .Case([&](replay::ScoresOp op) { return lowerScores(op); })
+      .Case([&](replay::FetchOp op) { return lowerFetch(op); })
       .Case([&](replay::RingWeightsOp op) { return lowerWeights(op); })
       .Case([&](replay::RingReadOp op) { return lowerRingRead(op); })
       .Case([&](replay::ReadOp op) { return lowerRead(op); })
@@ -75,7 +76,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](scf::ForOp op) { return lowerFor(op); })
       // A factor of what is formed of it.
-      .Case([](replay::DecayOp) { return success(); })
+      .Case([](replay::ScaleOp) { return success(); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isElementwise(*op) || op->hasTrait<OpTrait::ConstantLike>())
           return lowerElementwise(*op);
@@ -89,7 +90,7 @@ LogicalResult Lowering::lowerPlain(Operation &op) {
 static bool isKnown(Value value, Operation *def) {
   Type type = value.getType();
   if (isa<replay::StateType>(type))
-    return isa<replay::LoadStateOp, replay::WaitOp, replay::ReplayOp, replay::DecayOp, replay::Rank1Op, scf::IfOp, scf::ForOp>(def);
+    return isa<replay::LoadStateOp, replay::WaitOp, replay::ReplayOp, replay::ScaleOp, replay::Rank1Op, scf::IfOp, scf::ForOp>(def);
   if (isa<replay::RecordsType>(type))
     return isa<replay::LoadRingOp, replay::StageRecordsOp, replay::RingReadOp>(def);
   auto tensor = dyn_cast<RankedTensorType>(type);

@@ -40,12 +40,6 @@ struct Signature {
   mlir::DictionaryAttr manifest(replay::KernelOp kernel, const Dims &dims) const;
 };
 
-/// Rows of numbers that each are the exponential of a sum of gates.
-struct Decays {
-  llvm::SmallVector<Value> rows; ///< Null where nothing decays.
-  Value smem;                    ///< All rows, where gates run along K.
-};
-
 /// Gates of a record: one, or one for each key channel.
 int64_t gateDim(replay::RingAttr format, const Dims &dims);
 /// Elements of a field of one record and head.
@@ -70,10 +64,9 @@ private:
   void storeOut(replay::StoreOutOp op, int64_t t, Value out);
 
   // LowerToTileLoop.cpp: branches and loops, single records.
-  struct Cache;
   mlir::FailureOr<llvm::SmallVector<Value>> lowerCarried(mlir::Operation *op, mlir::ValueRange sources);
   void defineCarried(mlir::ValueRange sources, mlir::ValueRange lowered);
-  mlir::LogicalResult lowerRegion(mlir::Block &from, mlir::Block &to, Cache &saved);
+  mlir::LogicalResult lowerRegion(mlir::Block &from, mlir::Block &to);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerLoadRecord(replay::LoadRecordOp op);
@@ -123,18 +116,17 @@ private:
   Value splat(llvm::ArrayRef<int64_t> shape, double value);
   Value broadcast(Value tile, llvm::ArrayRef<int64_t> shape);
   Value tileOf(Value source, llvm::ArrayRef<int64_t> shape);
-  Value publish(Value tile);
-  Value fetch(Value tile);
   Value f32(Value tile);
   Value add(Value a, Value b);
   Value mul(Value a, Value b);
   Value fma(Value a, Value b, Value c);
-  Value exp(Value tile);
   Value dot(Value a, Value b, int64_t dim, Value acc = {}, std::optional<tile::Layout> layout = {});
   Value dotRows(Value a, Value b);
   /// Vectors along V of a window would fill the registers if lanes held them alike.
   bool spreadsValues() const;
   tile::Layout valueLayout() const;
+  /// Of a row along K, or of one number: as its place says.
+  tile::Layout alongKeys(Value row) const;
   std::optional<tile::Layout> anchorOf(const tile::Layout &layout) const {
     return spreadsValues() ? std::optional(layout) : std::nullopt;
   }
@@ -148,7 +140,7 @@ private:
   Value form(mlir::Operation *op, int64_t row, int64_t col);
   mlir::LogicalResult lowerWindowed(mlir::Operation &op);
   mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
-  void formDecays(Value gates);
+  mlir::LogicalResult lowerTokenDecays(replay::TokenDecaysOp op);
   mlir::LogicalResult lowerWindowScores(replay::ScoresOp op);
   Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
   mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
@@ -157,10 +149,11 @@ private:
   // LowerToTileColumns.cpp: one number for each token.
   mlir::LogicalResult lowerColumn(mlir::Operation &op);
   mlir::LogicalResult lowerCumulate(replay::CumulateOp op);
-  void formDecaysFor(replay::CumulateOp op);
 
   // LowerToTileReads.cpp: operands along K, and what they read.
   mlir::LogicalResult lowerStage(replay::StageOp op);
+  mlir::LogicalResult lowerFetch(replay::FetchOp op);
+  Value stagedRow(Value source);
   tile::Layout formedRow() const;
   void forTokens(int64_t count, llvm::function_ref<void(Value)> body);
   Value rowAt(Value smem, Value t);
@@ -171,8 +164,7 @@ private:
   mlir::LogicalResult lowerParents(replay::LoadParentsOp op);
   Value ofParent(Value parents, int64_t i, llvm::ArrayRef<Value> all, Value root);
   Value ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value otherwise);
-  void stageGates(Value gates);
-  llvm::ArrayRef<Value> pathDecays(Value gates, Value parents);
+  llvm::SmallVector<Value> pathDecays(Value gates, Value parents);
   Value pathDecay(Value gates, Value parents, int64_t i);
   llvm::SmallVector<replay::ScoresOp> scoresLike(replay::ScoresOp op);
   mlir::LogicalResult lowerTreeScores(replay::ScoresOp op);
@@ -255,16 +247,6 @@ private:
   llvm::DenseMap<std::pair<Value, int64_t>, Value> rows; ///< Windows: what is in registers.
   llvm::DenseMap<Value, Value> shared;                   ///< What replay-place has put into shared memory.
   llvm::DenseMap<Value, llvm::SmallVector<Value>> paths;   ///< Parents -> bits of each path.
-  llvm::DenseSet<Value> spread;           ///< Gates along K, each in one thread only.
-  llvm::DenseMap<Value, Value> published; ///< Their decays -> where all threads find them.
-  llvm::DenseMap<std::pair<Value, mlir::Block *>, Value> fetched;
-  /// What only dominates the region that it was made in.
-  struct Cache {
-    llvm::DenseMap<Value, Value> exps;
-    llvm::DenseMap<Value, Value> pathGates; ///< Gates of a tree -> shared memory.
-    /// Gates and (null = a chain) parents -> by level.
-    llvm::DenseMap<std::pair<Value, Value>, llvm::SmallVector<Decays>> decays;
-  } cache;
   int64_t loopDepth = 0; ///< Loops of the source around what is lowered.
   bool formsOnce = false; ///< What is formed along K has each element in one thread.
 };

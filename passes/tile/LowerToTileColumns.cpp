@@ -30,7 +30,6 @@ LogicalResult Lowering::lowerColumn(Operation &op) {
     sum = sum ? add(sum, g) : g;
   }
   values[result] = sum;
-  formDecaysFor(sums);
   return success();
 }
 
@@ -43,17 +42,8 @@ LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
     if (t > 0)
       sum = add(parents ? ofParent(parents, t, sums, splat(cast<RankedTensorType>(g.getType()).getShape(), 0))
                         : sums.back(), g);
-    if (spread.contains(g))
-      spread.insert(sum);
     define(op.getSum(), t, sum);
     sums.push_back(sum);
   }
-  formDecaysFor(op);
   return success();
-}
-
-/// Beside the sums, where scores will need them.
-void Lowering::formDecaysFor(replay::CumulateOp op) {
-  if (dims.tokens > 1 && llvm::any_of(op.getG().getUsers(), llvm::IsaPred<replay::ScoresOp>))
-    op.getParents() ? stageGates(op.getG()) : formDecays(op.getG());
 }

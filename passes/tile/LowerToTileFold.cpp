@@ -50,7 +50,7 @@ LogicalResult Lowering::lowerFold(replay::ReplayOp op) {
   if (!op.getRecords().getDefiningOp<replay::StageRecordsOp>() && !op.getRecords().getDefiningOp<replay::RingReadOp>())
     return op.emitOpError("expected staged records: run replay-split first");
   Value foldD = staged[0], foldK = staged[1], valid = staged[2];
-  Value acc = mul(stateTile(op.getState()), fetch(values.lookup(op.getTot())));
+  Value acc = mul(stateTile(op.getState()), stagedRow(op.getTot()));
   int64_t length = op.getRecords().getType().getRing().getLength();
   auto loop = scf::ForOp::create(b, index(0), index(length), index(1), ValueRange{acc});
   loop->setAttr("tile.unroll", b.getI64IntegerAttr(dims.unroll));

@@ -30,6 +30,7 @@ static Value clamp(ImplicitLocOpBuilder &b, Value x, float low, float high) {
   return arith::MinimumFOp::create(b, x, splatLike(b, x, high));
 }
 static Value sub(ImplicitLocOpBuilder &b, Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+static Value exp(ImplicitLocOpBuilder &b, Value x) { return math::ExpOp::create(b, x); }
 static Value neg(ImplicitLocOpBuilder &b, Value x) { return arith::NegFOp::create(b, x); }
 static Value isBelow(ImplicitLocOpBuilder &b, Value x, float limit) {
   return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, splatLike(b, x, limit));
@@ -97,7 +98,7 @@ Value Lowering::softplusGate(Value a, Value bias, Value aLog) {
   Value scale = select(b, isLow, splatLike(b, aLog, 1 / rateScale), splatLike(b, aLog, 1));
   Pair x = sumPair(b, mul(a, scale), mul(bias, scale));
   x.lo = finiteOrZero(b, x.lo);
-  Value small = exp(neg(b, math::AbsFOp::create(b, x.hi)));
+  Value small = exp(b, neg(b, math::AbsFOp::create(b, x.hi)));
   Value positive = arith::MaximumFOp::create(b, x.hi, splatLike(b, x.hi, 0));
   Value softplus = add(positive, math::Log1pOp::create(b, small));
   // Far below zero softplus is exp(x): there the rounding of the sum itself, which
@@ -110,7 +111,7 @@ Value Lowering::softplusGate(Value a, Value bias, Value aLog) {
   // A_log + x is exact where g is of any size.
   exponent = select(b, isHigh, add(add(wide, x.hi), x.lo), exponent);
   Value share = select(b, isHigh, splatLike(b, softplus, 1), softplus);
-  return mul(share, neg(b, exp(exponent)));
+  return mul(share, neg(b, exp(b, exponent)));
 }
 
 /// sigmoid(z) = (z < 0 ? e : 1) / (1 + e), e = exp(-|z|), z = exp(A_log) (a + dt_bias):
@@ -137,11 +138,11 @@ Value Lowering::safeGate(Value a, Value bias, Value aLog, double lowerBound) {
   Value isNegative = isBelow(b, z, 0);
   Value toward = select(b, isNegative, zLo, neg(b, zLo));
   Value size = math::AbsFOp::create(b, z), bound = splatLike(b, z, lowerBound);
-  Value small = exp(neg(b, size));
+  Value small = exp(b, neg(b, size));
   small = fma(small, toward, small);
   Value least = mul(small, bound);
   if (lowerBound < -vastBound) { // Multiplied by it, what an exponential flushes to zero counts.
-    Value root = exp(mul(size, splatLike(b, z, -0.5f)));
+    Value root = exp(b, mul(size, splatLike(b, z, -0.5f)));
     Value vast = mul(mul(root, bound), root);
     least = select(b, isAbove(b, size, vastFrom), fma(vast, toward, vast), least);
   }
@@ -167,8 +168,6 @@ LogicalResult Lowering::lowerGate(replay::GateOp op) {
     break;
   }
   values[op.getG()] = g;
-  if (cast<ShapedType>(g.getType()).getDimSize(1) > 1)
-    spread.insert(g);
   return success();
 }
 
@@ -177,7 +176,7 @@ LogicalResult Lowering::lowerBeta(replay::BetaOp op) {
   Type io = op.getB().getType().getElementType();
   auto sigmoid = [&] {
     Value one = splatLike(b, x, 1);
-    return Value(arith::DivFOp::create(b, one, add(one, exp(neg(b, x)))));
+    return Value(arith::DivFOp::create(b, one, add(one, exp(b, neg(b, x)))));
   };
   switch (op.getForm()) {
   case replay::BetaForm::SigmoidF32:

@@ -33,9 +33,8 @@ void Lowering::defineCarried(ValueRange sources, ValueRange lowered) {
     values[source] = value;
 }
 
-/// Lowers `from` into `to`, with what it yields. What is known only inside is
-/// forgotten behind it.
-LogicalResult Lowering::lowerRegion(Block &from, Block &to, Cache &saved) {
+/// Lowers `from` into `to`, with what it yields.
+LogicalResult Lowering::lowerRegion(Block &from, Block &to) {
   OpBuilder::InsertionGuard guard(b);
   if (to.empty() || !to.back().hasTrait<OpTrait::IsTerminator>())
     b.setInsertionPointToEnd(&to);
@@ -51,7 +50,6 @@ LogicalResult Lowering::lowerRegion(Block &from, Block &to, Cache &saved) {
     return failure();
   if (!yielded->empty())
     scf::YieldOp::create(b, *yielded);
-  cache = saved;
   return success();
 }
 
@@ -60,9 +58,8 @@ LogicalResult Lowering::lowerIf(scf::IfOp op) {
   for (Value result : op.getResults())
     types.push_back(isState(result) ? Type(tileType({dims.bv, dims.K}, b.getF32Type())) : result.getType());
   auto branch = scf::IfOp::create(b, types, values.lookup(op.getCondition()), op.elseBlock() != nullptr);
-  Cache saved = cache;
-  if (failed(lowerRegion(*op.thenBlock(), *branch.thenBlock(), saved)) ||
-      (op.elseBlock() && failed(lowerRegion(*op.elseBlock(), *branch.elseBlock(), saved))))
+  if (failed(lowerRegion(*op.thenBlock(), *branch.thenBlock())) ||
+      (op.elseBlock() && failed(lowerRegion(*op.elseBlock(), *branch.elseBlock()))))
     return failure();
   defineCarried(op.getResults(), branch.getResults());
   return success();
@@ -75,7 +72,6 @@ LogicalResult Lowering::lowerFor(scf::ForOp op) {
   auto bound = [&](Value source) { return asIndex(values.lookup(source)); };
   auto loop = scf::ForOp::create(b, bound(op.getLowerBound()), bound(op.getUpperBound()),
                                  bound(op.getStep()), *inits);
-  Cache saved = cache;
   ++loopDepth;
   {
     OpBuilder::InsertionGuard guard(b);
@@ -85,7 +81,7 @@ LogicalResult Lowering::lowerFor(scf::ForOp op) {
     values[op.getInductionVar()] = type.isIndex() ? number : Value(arith::IndexCastOp::create(b, type, number));
   }
   defineCarried(op.getRegionIterArgs(), loop.getRegionIterArgs());
-  if (failed(lowerRegion(*op.getBody(), *loop.getBody(), saved)))
+  if (failed(lowerRegion(*op.getBody(), *loop.getBody())))
     return failure();
   --loopDepth;
   defineCarried(op.getResults(), loop.getResults());
@@ -103,15 +99,9 @@ LogicalResult Lowering::lowerLoadRecord(replay::LoadRecordOp op) {
   auto [position, isThere] = positionOf(op.getPosition(), op.getBase());
   Value at = arith::AddIOp::create(b, fieldOffset(values.lookup(op.getRing()), format, field),
                                    arith::MulIOp::create(b, position, i64(width)));
-  bool alongV = field.getDim() == replay::FieldDim::V, isGate = field.getKnown() == replay::RecordField::G && width > 1;
-  tile::Layout layout = alongV       ? layouts.valueRow(1)
-                        : isGate     ? layouts.spread(1)
-                        : width == 1 ? layouts.scalar()
-                                     : layouts.keyRow(1);
-  Value tile = load(arg(field.getBuffer()), at, {1, alongV ? dims.bv : width},
-                    field.getDtype(), width, layout, isThere);
-  if (isGate)
-    spread.insert(tile);
-  values[op.getValue()] = tile;
+  bool alongV = field.getDim() == replay::FieldDim::V;
+  tile::Layout layout = alongV ? layouts.valueRow(1) : alongKeys(op.getValue());
+  values[op.getValue()] = load(arg(field.getBuffer()), at, {1, alongV ? dims.bv : width},
+                               field.getDtype(), width, layout, isThere);
   return success();
 }

@@ -35,30 +35,7 @@ Value Lowering::broadcast(Value tile, ArrayRef<int64_t> shape) {
 }
 
 Value Lowering::tileOf(Value source, ArrayRef<int64_t> shape) {
-  return broadcast(fetch(values.lookup(source)), shape);
-}
-
-/// Puts a vector along K, of which each thread has a part, into shared memory.
-/// Publishing all of them before the first is fetched costs one barrier.
-Value Lowering::publish(Value tile) {
-  Value smem = alloc(1, dims.K, b.getF32Type());
-  store(tile, smem, i64(0), dims.K);
-  published[tile] = smem;
-  return tile;
-}
-
-Value Lowering::fetch(Value tile) {
-  Value smem = published.lookup(tile);
-  if (!smem)
-    return tile;
-  // Of a window there are too many to keep.
-  if (dims.tokens > 1 && loopDepth == 0)
-    return load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, formedRow());
-  // Once per block: in a branch a load is cheaper than registers up to there.
-  Value &known = fetched[{tile, b.getInsertionBlock()}];
-  if (!known)
-    known = load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
-  return known;
+  return broadcast(values.lookup(source), shape);
 }
 
 Value Lowering::f32(Value tile) {
@@ -87,16 +64,6 @@ Value Lowering::fma(Value a, Value c, Value d) {
   return math::FmaOp::create(b, broadcast(a, shape), broadcast(c, shape), d);
 }
 
-Value Lowering::exp(Value tile) {
-  Value &known = cache.exps[tile];
-  if (!known) {
-    known = math::ExpOp::create(b, tile);
-    if (spread.contains(tile))
-      publish(known);
-  }
-  return known;
-}
-
 Value Lowering::dot(Value a, Value c, int64_t dim, Value acc, std::optional<tile::Layout> layout) {
   SmallVector<int64_t> shape{shapeOf(a)[1 - dim], shapeOf(c)[1 - dim]};
   return tile::DotOp::create(b, tileType(shape, b.getF32Type()), a, c, acc, b.getDenseI64ArrayAttr({dim, dim}),
@@ -112,6 +79,12 @@ Value Lowering::dotRows(Value a, Value c) {
 bool Lowering::spreadsValues() const { return dims.tokens > 1 && loopDepth == 0; }
 
 tile::Layout Lowering::valueLayout() const { return spreadsValues() ? layouts.spreadValues() : layouts.valueRow(1); }
+
+tile::Layout Lowering::alongKeys(Value row) const {
+  if (cast<RankedTensorType>(row.getType()).getDimSize(1) == 1)
+    return layouts.scalar();
+  return placeOf(row) == replay::Place::Spread ? layouts.spread(1) : layouts.keyRow(1);
+}
 
 LogicalResult Lowering::lowerElementwise(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -130,10 +103,6 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
     values[repeat.getResult()] = values.lookup(repeat.getX());
     return success();
   }
-  if (auto exponent = dyn_cast<math::ExpOp>(op)) {
-    values[exponent] = exp(values.lookup(exponent.getOperand()));
-    return success();
-  }
 
   SmallVector<Value> operands;
   SmallVector<int64_t> shape{1, 1};
@@ -141,8 +110,7 @@ LogicalResult Lowering::lowerElementwise(Operation &op) {
     Value lowered = values.lookup(operand);
     if (!lowered)
       return op.emitOpError() << "expected operands that are tiles or numbers";
-    lowered = operand.getType().isIndex() ? asIndex(lowered) : fetch(lowered);
-    operands.push_back(lowered);
+    operands.push_back(operand.getType().isIndex() ? lowered = asIndex(lowered) : lowered);
     if (isa<RankedTensorType>(lowered.getType()))
       for (auto [n, m] : llvm::zip_equal(shape, shapeOf(lowered)))
         n = std::max(n, m);

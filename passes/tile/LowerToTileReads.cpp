@@ -12,22 +12,34 @@ using namespace replayssm::lower;
 
 tile::Layout Lowering::formedRow() const { return formsOnce ? layouts.spread(1) : layouts.keyRow(1); }
 
+/// One row along K, for every thread.
+Value Lowering::stagedRow(Value source) {
+  if (Value smem = shared.lookup(source))
+    return load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
+  return values.lookup(source);
+}
+
+LogicalResult Lowering::lowerFetch(replay::FetchOp op) {
+  values[op.getY()] = stagedRow(op.getX());
+  return success();
+}
+
 /// In shared memory; what is rematerialised is formed with each element in one thread.
 LogicalResult Lowering::lowerStage(replay::StageOp op) {
   Value x = op.getX();
   Type element = getElementTypeOrSelf(op.getY());
-  int64_t width = isColumn(x) ? 1 : dims.K;
-  Value smem = alloc(dims.tokens, width, element);
+  int64_t count = op.getX().getType().getDimSize(0), width = isColumn(x) ? 1 : dims.K;
+  Value smem = alloc(count, width, element);
   shared[op.getY()] = smem;
-  if (Value tile = values.lookup(x)) { // all tokens
+  if (Value tile = values.lookup(x)) { // all rows
     store(isColumn(x) ? tile : f32(tile), smem, i64(0), width);
     return success();
   }
   formsOnce = placeOf(x) == replay::Place::Remat;
-  for (int64_t t = 0; t < dims.tokens; ++t) {
+  for (int64_t t = 0; t < count; ++t) {
     Value row = rowOf(x, t);
     if (!isColumn(x))
-      row = f32(formsOnce ? row : broadcast(fetch(row), {1, dims.K}));
+      row = f32(formsOnce ? row : broadcast(row, {1, dims.K}));
     store(row, smem, i64(t * width), width);
   }
   formsOnce = false;

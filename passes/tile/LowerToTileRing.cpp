@@ -135,10 +135,8 @@ LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
   bool alongK = type.getDimSize(1) > 1;
   auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()), g,
                                    recordsOf(op.getRecords()).base);
-  if (alongK)
-    spread.insert(scan.getTotal());
-  Value w = exp(scan.getSuffix());
-  values[op.getTot()] = exp(scan.getTotal());
+  Value w = math::ExpOp::create(b, scan.getSuffix());
+  values[op.getTot()] = math::ExpOp::create(b, scan.getTotal());
   if (alongK) {
     Value smem = alloc(type.getDimSize(0), dims.K, b.getF32Type());
     store(w, smem, i64(0), dims.K);
@@ -197,7 +195,7 @@ LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
   bool several = count > 1;
   SmallVector<Value> xs, scores;
   for (Value x : op.getXs()) {
-    xs.push_back(several ? shared.lookup(x) : f32(broadcast(fetch(values.lookup(x)), {1, dims.K})));
+    xs.push_back(several ? shared.lookup(x) : f32(tileOf(x, {1, dims.K})));
     scores.push_back(alloc(count, length, b.getF32Type()));
   }
   auto scoresOf = [&](Value t) { return Value(arith::MulIOp::create(b, t, i64(length))); };

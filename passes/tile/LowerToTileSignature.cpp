@@ -56,7 +56,7 @@ FailureOr<Signature> Signature::of(replay::KernelOp kernel) {
     } else if (isa<replay::WindowOp>(op)) {
       perHead = false;
       used["query_start_loc"] = i32;
-    } else if (isa<replay::ExpectOp, replay::PhaseOp, replay::StageOp>(op)) {
+    } else if (isa<replay::ExpectOp, replay::PhaseOp, replay::StageOp, replay::FetchOp>(op)) {
       perHead = false;
     } else if (isa<replay::LoadParentsOp>(op)) {
       perHead = false;

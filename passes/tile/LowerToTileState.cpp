@@ -42,8 +42,8 @@ LogicalResult Lowering::lowerWait(replay::WaitOp op) {
 /// The tile of a state in f32. From shared memory it is read again where it is needed
 /// again: registers are dearer.
 Value Lowering::stateTile(Value state) {
-  if (auto decay = state.getDefiningOp<replay::DecayOp>())
-    return mul(stateTile(decay.getState()), fetch(exp(values.lookup(decay.getG()))));
+  if (auto scale = state.getDefiningOp<replay::ScaleOp>())
+    return mul(stateTile(scale.getState()), stagedRow(scale.getFactor()));
   Value tile = values.lookup(state);
   if (auto smem = dyn_cast<tile::SmemType>(tile.getType()))
     tile = load(tile, i64(0), {dims.bv, dims.K}, smem.getElementType(), dims.K, layouts.state());
@@ -51,10 +51,10 @@ Value Lowering::stateTile(Value state) {
 }
 
 LogicalResult Lowering::lowerRank1(replay::Rank1Op op) {
-  auto decay = op.getState().getDefiningOp<replay::DecayOp>();
-  Value base = stateTile(decay ? decay.getState() : op.getState());
+  auto scale = op.getState().getDefiningOp<replay::ScaleOp>();
+  Value base = stateTile(scale ? scale.getState() : op.getState());
   Value update = dot(tileOf(op.getD(), {1, dims.bv}), tileOf(op.getK(), {1, dims.K}), 0, {}, anchorOf(layouts.state()));
-  values[op.getResult()] = decay ? fma(fetch(exp(values.lookup(decay.getG()))), base, update) : add(base, update);
+  values[op.getResult()] = scale ? fma(stagedRow(scale.getFactor()), base, update) : add(base, update);
   return success();
 }
 

@@ -47,7 +47,7 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
     values[op.getValue()] = tile;
     return success();
   }
-  if (placeOf(op.getValue()) == replay::Place::Spread) {
+  if (isColumn(op.getValue()) && placeOf(op.getValue()) == replay::Place::Spread) {
     values[op.getValue()] = load(arg(name), offset(name, tokenAt(op.getWindow(), 0), head, 1), {count, 1}, element, 0,
                                   layouts.keyScalars(count), tokensFrom(op.getWindow(), 0), arg((name + "_stride").str()));
     return success();
@@ -62,7 +62,7 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
                   element, dims.V, valueLayout(), there);
     } else {
       tile = load(arg(name), offset(name, token, head, width), {1, width}, element, width,
-                  width == 1 ? layouts.scalar() : layouts.spread(1), there);
+                  alongKeys(op.getValue()), there);
     }
     define(op.getValue(), t, tile);
   }
@@ -74,7 +74,7 @@ LogicalResult Lowering::lowerParam(replay::LoadParamOp op) {
   int64_t width = cast<ShapedType>(op.getValue().getType()).getDimSize(1);
   values[op.getValue()] =
       load(arg(name), offset(name, {}, head, width), {1, width}, b.getF32Type(), width,
-           width == 1 ? layouts.scalar() : layouts.spread(1));
+           alongKeys(op.getValue()));
   return success();
 }
 
@@ -83,7 +83,7 @@ LogicalResult Lowering::lowerStoreOut(replay::StoreOutOp op) {
   if (failed(expectWindow(op, !op.getWindow().empty(), count)))
     return failure();
   for (int64_t t = 0; t < count; ++t) {
-    Value out = broadcast(fetch(rowOf(op.getValue(), t)), {1, dims.bv});
+    Value out = broadcast(rowOf(op.getValue(), t), {1, dims.bv});
     if (!op.getIo().isF32())
       out = arith::TruncFOp::create(b, tileType({1, dims.bv}, op.getIo()), out);
     storeOut(op, t, out);
@@ -160,7 +160,7 @@ LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
         at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], i64(width)));
       bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
       Value here = follows ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
-      Value tile = broadcast(fetch(rowOf(value, t)), {1, columns});
+      Value tile = broadcast(rowOf(value, t), {1, columns});
       store(tile, arg(field.getBuffer()), here, width, rowsFrom(fits, t), owner);
     }
   }

@@ -66,39 +66,22 @@ Value Lowering::ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value 
 // Decays along paths
 //===----------------------------------------------------------------------===//
 
-/// Every gate where all threads find it.
-void Lowering::stageGates(Value gates) {
-  int64_t width = widthOf(gates);
-  Value &smem = cache.pathGates[gates];
-  if (smem)
-    return;
-  if ((smem = shared.lookup(gates)))
-    return;
-  smem = alloc(dims.tokens, width, b.getF32Type());
-  for (int64_t t = 0; t < dims.tokens; ++t)
-    store(rowOf(gates, t), smem, i64(t * width), width);
-}
-
 /// Gates that are one number: for token i the decays to it from all tokens, one in
 /// each row. Rows that are not on its path hold other decays.
-ArrayRef<Value> Lowering::pathDecays(Value gates, Value parents) {
-  auto &levels = cache.decays[{gates, parents}];
-  if (!levels.empty())
-    return levels.front().rows;
-  SmallVector<Value> sums;
+SmallVector<Value> Lowering::pathDecays(Value gates, Value parents) {
+  SmallVector<Value> sums, decays;
   Value none = splat({dims.tokens, 1}, 0);
-  Decays &all = levels.emplace_back();
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value sum = none;
     if (i > 0) { // g_i, in the rows of the tokens before it
-      Value own = load(cache.pathGates[gates], i64(i), {dims.tokens, 1}, b.getF32Type(), 0,
+      Value own = load(shared.lookup(gates), i64(i), {dims.tokens, 1}, b.getF32Type(), 0,
                        layouts.keyScalars(dims.tokens), index(i));
       sum = add(ofParent(parents, i, sums, none), own);
     }
     sums.push_back(sum);
-    all.rows.push_back(math::ExpOp::create(b, sum));
+    decays.push_back(math::ExpOp::create(b, sum));
   }
-  return all.rows;
+  return decays;
 }
 
 /// The same of gates along K, of token i and up to its own row: too many to be
@@ -116,7 +99,7 @@ Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
     // Where l is not on the path no row is touched.
     Value before = arith::SelectOp::create(b, isOn, l, index(0));
     Value at = arith::MulIOp::create(b, toI64(l), i64(dims.K));
-    Value g = load(cache.pathGates[gates], at, {i + 1, dims.K}, b.getF32Type(), 0, layouts.keys(i + 1), before);
+    Value g = load(shared.lookup(gates), at, {i + 1, dims.K}, b.getF32Type(), 0, layouts.keys(i + 1), before);
     scf::YieldOp::create(b, ValueRange{add(loop.getRegionIterArg(0), g)});
   }
   return math::ExpOp::create(b, loop.getResult(0));
@@ -170,8 +153,7 @@ LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
   for (replay::ScoresOp pairs : group) {
     shared[pairs.getScores()] = alloc(count, count, b.getF32Type());
   }
-  stageGates(op.getG());
-  ArrayRef<Value> decay = alongK ? ArrayRef<Value>() : pathDecays(op.getG(), op.getParents());
+  SmallVector<Value> decay = alongK ? SmallVector<Value>() : pathDecays(op.getG(), op.getParents());
   Value keys = alongK ? Value() : keysUpTo(count);
   for (int64_t i = 0; i < count; ++i) {
     if (alongK) {
@@ -180,7 +162,7 @@ LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
         keys = mul(keys, pathDecay(op.getG(), op.getParents(), i));
     }
     for (replay::ScoresOp pairs : group) {
-      Value score = dot(keys, f32(fetch(rowOf(pairs.getX(), i))), 1);
+      Value score = dot(keys, rowOf(pairs.getX(), i), 1);
       if (!alongK)
         score = mul(score, decay[i]);
       store(score, shared[pairs.getScores()], i64(i * count), 1);

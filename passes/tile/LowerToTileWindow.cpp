@@ -88,12 +88,14 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
     return lowerToken(token);
   if (auto stage = dyn_cast<replay::StageOp>(op))
     return lowerStage(stage);
-  if (place == replay::Place::Spread)
+  if (place == replay::Place::Spread && isColumn(op.getResult(0)))
     return lowerColumn(op);
   if (auto parents = dyn_cast<replay::LoadParentsOp>(op))
     return lowerParents(parents);
   if (auto cumulate = dyn_cast<replay::CumulateOp>(op))
     return lowerCumulate(cumulate);
+  if (auto decays = dyn_cast<replay::TokenDecaysOp>(op))
+    return lowerTokenDecays(decays);
   if (auto pairs = dyn_cast<replay::ScoresOp>(op))
     return lowerWindowScores(pairs);
   if (auto solve = dyn_cast<replay::UtSolveOp>(op))
@@ -119,14 +121,12 @@ LogicalResult Lowering::lowerWindowed(Operation &op) {
 // Decays between tokens
 //===----------------------------------------------------------------------===//
 
-/// Tokens i > j are told apart by the highest bit h of i ^ j: the decay from j to i
-/// is that from j to the middle, a multiple of h, times that from there to i.
-/// Both are sums over a part of the interval: no difference, and none above one.
-void Lowering::formDecays(Value gates) {
-  auto &levels = cache.decays[{gates, Value()}];
-  if (!levels.empty())
-    return;
-  int64_t count = dims.tokens;
+/// Both parts are sums over a part of the interval: no difference, and none above one.
+LogicalResult Lowering::lowerTokenDecays(replay::TokenDecaysOp op) {
+  Value gates = op.getG();
+  int64_t count = dimOf(gates, 0), next = 0;
+  if (count != dims.tokens)
+    return op.emitOpError() << "expected gates of " << dims.tokens << " tokens but got " << count;
   for (int64_t h = 1; h < count; h *= 2) {
     SmallVector<Value> sums(count);
     for (int64_t middle = h; middle < count; middle += 2 * h) {
@@ -135,16 +135,10 @@ void Lowering::formDecays(Value gates) {
       for (int64_t j = middle - 2; j >= middle - h; --j)
         sums[j] = sums[j + 1] ? add(sums[j + 1], rowOf(gates, j + 1)) : rowOf(gates, j + 1);
     }
-    Decays &level = levels.emplace_back();
-    bool alongK = dimOf(gates, 1) > 1;
-    if (alongK)
-      level.smem = alloc(count, dims.K, b.getF32Type());
-    for (auto [t, sum] : llvm::enumerate(sums)) {
-      level.rows.push_back(sum ? Value(math::ExpOp::create(b, sum)) : Value());
-      if (alongK)
-        store(sum ? level.rows.back() : splat({1, dims.K}, 1), level.smem, i64(t * dims.K), dims.K);
-    }
+    for (Value sum : sums)
+      rows[{op.getDecays(), next++}] = sum ? Value(math::ExpOp::create(b, sum)) : splat({1, dimOf(gates, 1)}, 1);
   }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,40 +152,35 @@ static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) {
 }
 
 LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
-  if (!op.getG() || dimOf(op.getX(), 0) != dims.tokens || dimOf(op.getY(), 0) != dims.tokens)
+  if (!op.isOfWindow() || dimOf(op.getX(), 0) != dims.tokens || dimOf(op.getY(), 0) != dims.tokens)
     return op.emitOpError() << "expected gates between " << dims.tokens << " tokens";
-  if (dims.tokens == 1) // No other token, and none of them decays.
-    return lowerScores(op);
   if (op.getParents())
     return lowerTreeScores(op);
-  formDecays(op.getG());
-  int64_t count = dims.tokens;
-  bool alongK = dimOf(op.getG(), 1) > 1;
-  ArrayRef<Decays> levels = cache.decays[{op.getG(), Value()}];
-  auto rowsAlongK = [&](Value smem) {
-    return load(smem, i64(0), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
+  int64_t count = dims.tokens, levels = replay::TokenDecaysOp::levels(count);
+  bool alongK = dimOf(op.getDecays(), 1) > 1;
+  auto rowsAlongK = [&](Value smem, int64_t first = 0) {
+    return load(smem, i64(first * dims.K), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
   };
-  Value xs = shared.lookup(op.getX()), ys = shared.lookup(op.getY());
-  Value smem = alloc(alongK ? levels.size() * count + 1 : count, count, b.getF32Type());
+  Value xs = shared.lookup(op.getX()), ys = shared.lookup(op.getY()), decays = shared.lookup(op.getDecays());
+  Value smem = alloc(alongK ? levels * count + 1 : count, count, b.getF32Type());
   shared[op.getScores()] = smem;
   auto pairsWith = [&](Value keys, Value x, int64_t level, int64_t i) {
     store(dot(keys, x, 1), smem, i64(scoreRow(count, alongK, level, i) * count), 1);
   };
-  auto x = [&](int64_t i) { return f32(fetch(rowOf(op.getX(), i))); };
   if (!alongK) {
     Value keys = rowsAlongK(ys);
     forTokens(count, [&](Value i) { store(dot(keys, rowAt(xs, i), 1), smem, arith::MulIOp::create(b, i, i64(count)), 1); });
     return success();
   }
   // Each token with itself, in one more row: nothing has decayed.
-  store(dotRows(rowsAlongK(xs), rowsAlongK(ys)), smem, i64(levels.size() * count * count), 1);
-  for (auto [level, decay] : llvm::enumerate(levels)) {
-    Value keys = mul(rowsAlongK(ys), rowsAlongK(decay.smem));
+  store(dotRows(rowsAlongK(xs), rowsAlongK(ys)), smem, i64(levels * count * count), 1);
+  for (int64_t level = 0; level < levels; ++level) {
+    Value keys = mul(rowsAlongK(ys), rowsAlongK(decays, level * count));
     for (int64_t i = 0; i < count; ++i)
       if (i >> level & 1) {
-        Value toMiddle = load(decay.smem, i64(i * dims.K), {1, dims.K}, b.getF32Type(), dims.K,
-                              layouts.keyRow(1));
-        pairsWith(keys, mul(x(i), toMiddle), level, i);
+        Value fromMiddle = load(decays, i64((level * count + i) * dims.K), {1, dims.K}, b.getF32Type(), dims.K,
+                                layouts.keyRow(1));
+        pairsWith(keys, mul(rowOf(op.getX(), i), fromMiddle), level, i);
       }
   }
   return success();
@@ -202,15 +191,16 @@ Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
   if (op.getParents())
     return load(shared.lookup(op.getScores()), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                 layouts.scalar());
-  bool alongK = dimOf(op.getG(), 1) > 1;
-  int64_t level = i == j ? 0 : llvm::Log2_64(i ^ j);
-  int64_t row = i == j && alongK ? llvm::Log2_64_Ceil(dims.tokens) * dims.tokens : scoreRow(dims.tokens, alongK, level, i);
+  using Decays = replay::TokenDecaysOp;
+  bool alongK = dimOf(op.getDecays(), 1) > 1;
+  int64_t level = i == j ? 0 : Decays::level(i, j);
+  int64_t row = i == j && alongK ? Decays::levels(dims.tokens) * dims.tokens : scoreRow(dims.tokens, alongK, level, i);
   Value score = load(shared.lookup(op.getScores()), i64(row * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                      layouts.scalar());
   if (i == j || alongK)
     return score;
-  ArrayRef<Value> decay = cache.decays[{op.getG(), Value()}][level].rows;
-  return mul(score, decay[j] ? mul(decay[i], decay[j]) : decay[i]);
+  auto decay = [&](int64_t t) { return rowOf(op.getDecays(), level * dims.tokens + t); };
+  return mul(score, Decays::decaysToMiddle(level, j) ? mul(decay(i), decay(j)) : decay(i));
 }
 
 /// d_i = beta_i (v_i - y_i - sum_{j<i} P_ij d_j): the recurrence itself.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Preconditions.h"
+#include "passes/tile/Place.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -21,12 +22,14 @@ using namespace replayssm::replay;
 
 /// The first phase in which an op can stand, whatever its operands are.
 static Phase earliest(Operation &op) {
+  if (isa<ScaleOp>(op)) // Virtual: it stays behind what else its factor is for.
+    return Phase::Reads;
   bool isNumber = isPure(&op) && op.getNumRegions() == 0 &&
                   llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
   if (isNumber || op.hasTrait<OpTrait::ConstantLike>() || isa<LoadTokenOp, LoadParamOp, LoadParentsOp, LoadFieldOp, ExpectOp>(op))
     return Phase::Loads;
   // All of them before any is gathered by threads that need the others' part.
-  if (isa<GateOp, CumulateOp, RingWeightsOp, math::ExpOp>(op) &&
+  if (isa<GateOp, CumulateOp, TokenDecaysOp, RingWeightsOp, math::ExpOp>(op) &&
       cast<ShapedType>(op.getResult(0).getType()).getDimSize(1) > 1)
     return Phase::Gates;
   if (isa<ScoresOp>(op))
@@ -52,15 +55,6 @@ static llvm::MapVector<Operation *, Phase> phasesOf(Block &block) {
     phaseOf[&op] = phase;
   }
   return phaseOf;
-}
-
-/// In the block of `op`; null where there is none.
-static Operation *firstUser(Operation *op) {
-  Operation *first = nullptr;
-  for (Operation *user : op->getUsers())
-    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); !first || at->isBeforeInBlock(first))
-      first = at;
-  return first;
 }
 
 /// Sorts `block` up to its terminator, with a marker where each phase begins.

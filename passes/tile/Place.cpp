@@ -3,7 +3,8 @@
 // A thread has too few registers for all that the tokens of a window bring. Tokens
 // along K lie in shared memory; so do scores of pairs, and what a loop over tokens
 // reads. What is computed of them elementwise is rematerialised at each use. One
-// number for each token is computed by one thread each, and staged for all others.
+// number for each token is computed by one thread each, and staged for all others;
+// so are gates along K (PlaceGates.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/Place.h"
@@ -11,6 +12,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Preconditions.h"
 #include "passes/tile/LowerToTileLayouts.h"
+#include "passes/tile/PlaceGates.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -29,7 +31,7 @@ Place replayssm::placeOf(Value value) {
   return place ? place.getValue() : Place::Regs;
 }
 
-static bool hasRows(Value value) {
+bool replayssm::hasRows(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() == 2 && type.getDimSize(0) > 1;
 }
@@ -47,6 +49,14 @@ bool replayssm::isDefinedBefore(Value value, Operation *op) {
   return !at || (at == def && at->isBeforeInBlock(op));
 }
 
+Operation *replayssm::firstUser(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers())
+    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); !first || at->isBeforeInBlock(first))
+      first = at;
+  return first;
+}
+
 /// Formed or found where it is used.
 static bool isElsewhere(Value value) {
   switch (placeOf(value)) {
@@ -62,13 +72,13 @@ static bool isElsewhere(Value value) {
 
 bool replayssm::isWindowed(Operation &op) {
   // These belong to windows, also of one token.
-  if (auto pairs = dyn_cast<ScoresOp>(op); pairs && pairs.getG())
+  if (auto pairs = dyn_cast<ScoresOp>(op); pairs && pairs.isOfWindow())
     return true;
-  if (isa<CumulateOp, LoadParentsOp, UtSolveOp, ApplyScoresOp>(op))
+  if (isa<CumulateOp, TokenDecaysOp, LoadParentsOp, UtSolveOp, ApplyScoresOp>(op))
     return true;
   // These look after their rows themselves.
-  if (isa<LoadRingOp, LoadFieldOp, WaitOp, RingWeightsOp, RingReadOp, StageRecordsOp, ReplayOp, StoreOutOp, AppendOp, scf::IfOp,
-          scf::ForOp>(op))
+  if (isa<LoadRingOp, LoadFieldOp, WaitOp, RingWeightsOp, RingReadOp, StageRecordsOp, ReplayOp, FetchOp, ScaleOp, StoreOutOp, AppendOp,
+          scf::IfOp, scf::ForOp>(op))
     return false;
   auto several = [](Value v) {
     auto type = dyn_cast<RankedTensorType>(v.getType());
@@ -97,17 +107,20 @@ static bool isTokenAlongK(Operation &op) {
 namespace {
 class Placer {
 public:
-  Placer(KernelOp kernel, bool spreadsColumns)
-      : kernel(kernel), dims(lower::Dims::of(kernel)), spreadsColumns(spreadsColumns), b(kernel.getContext()) {}
+  Placer(KernelOp kernel, bool spreadsColumns, bool spreadsGates)
+      : kernel(kernel), dims(lower::Dims::of(kernel)), spreadsColumns(spreadsColumns), spreadsGates(spreadsGates),
+        b(kernel.getContext()) {}
 
   LogicalResult run() {
     placeStates(kernel);
     stageTokens();
+    placeGates(kernel, spreadsGates);
     WalkResult walk = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { return WalkResult(place(*op)); });
     if (walk.wasInterrupted())
       return failure();
     placeCopies(kernel);
     stageColumns();
+    stageGatesOfScores(kernel);
     stageOperands();
     return success();
   }
@@ -140,10 +153,10 @@ private:
       return Place::Shared;
     if (isa<LoadStateOp, LoadFieldOp>(op))
       return placeOfLoad(op, dims.bulk);
-    if (isOfColumns(op))
+    if (isOfColumns(op) || isOfGates(op))
       return Place::Spread;
     if (auto pairs = dyn_cast<ScoresOp>(op))
-      return pairs.getG() && dims.tokens > 1 ? Place::Shared : Place::Regs;
+      return pairs.isOfWindow() && dims.tokens > 1 ? Place::Shared : Place::Regs;
     // The results of a loop: of tokens one behind another they stay.
     if (isa<ReadOp, RingReadOp>(op)) {
       int64_t count = cast<ShapedType>(op.getResult(0).getType()).getDimSize(0);
@@ -161,7 +174,7 @@ private:
   LogicalResult place(Operation &op) {
     Place chosen = choose(op);
     if (auto given = op.getAttrOfType<PlaceAttr>(placeAttr)) {
-      bool isFree = chosen == Place::Spread || isa<LoadStateOp, LoadFieldOp>(op);
+      bool isFree = (chosen == Place::Spread && !isa<RingWeightsOp>(op)) || isa<LoadStateOp, LoadFieldOp>(op);
       if (given.getValue() != chosen && !(isFree && given.getValue() == Place::Regs))
         return op.emitOpError() << "expected the place " << stringifyPlace(chosen)
                                 << (isFree && chosen != Place::Regs ? " or regs" : "") << " but got "
@@ -170,7 +183,7 @@ private:
     }
     if (op.hasAttr(placeAttr))
       return op.emitOpError() << "expected '" << placeAttr << "' to be a #replay.place";
-    if (chosen == Place::Spread && !spreadsColumns)
+    if (chosen == Place::Spread && !(isOfGates(op) ? spreadsGates : spreadsColumns))
       chosen = Place::Regs;
     if (chosen != Place::Regs)
       op.setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), chosen));
@@ -239,7 +252,7 @@ private:
   void stageColumns() {
     SmallVector<Value> columns;
     kernel.getBody().walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && placeOf(op->getResult(0)) == Place::Spread)
+      if (op->getNumResults() == 1 && isColumn(op->getResult(0)) && placeOf(op->getResult(0)) == Place::Spread)
         columns.push_back(op->getResult(0));
     });
     for (Value column : columns) {
@@ -290,37 +303,42 @@ private:
 
   KernelOp kernel;
   lower::Dims dims;
-  bool spreadsColumns;
+  bool spreadsColumns, spreadsGates;
   OpBuilder b;
   StageOp lastLoaded; ///< The last of what is staged behind all loads.
 };
 
+} // namespace
+
+FailureOr<Places> replayssm::parsePlaces(StringRef text, Location loc) {
+  Places places;
+  llvm::StringMap<bool *> known{{"columns", &places.spreadsColumns}, {"gates", &places.spreadsGates}};
+  SmallVector<StringRef> items;
+  text.split(items, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef item : items) {
+    auto [name, value] = item.trim().split('=');
+    if (!known.contains(name))
+      return emitError(loc) << "unknown place '" << name << "'; expected columns or gates";
+    bool *spreads = std::exchange(known[name], nullptr);
+    if (!spreads)
+      return emitError(loc) << "expected place '" << name << "' once but got it twice";
+    if (value != "spread" && value != "regs")
+      return emitError(loc) << "expected " << name << " to be spread or regs but got '" << value << "'";
+    *spreads = value == "spread";
+  }
+  return places;
+}
+
+namespace {
 struct PlacePass : replayssm::impl::PlaceBase<PlacePass> {
   using PlaceBase::PlaceBase;
 
-  LogicalResult parse(bool &spreadsColumns) {
-    SmallVector<StringRef> items;
-    StringRef(places).split(items, ',', -1, /*KeepEmpty=*/false);
-    bool isGiven = false;
-    for (StringRef item : items) {
-      auto [name, value] = item.trim().split('=');
-      if (name != "columns")
-        return emitError(getOperation().getLoc()) << "unknown place '" << name << "'; expected columns";
-      if (std::exchange(isGiven, true))
-        return emitError(getOperation().getLoc()) << "expected place '" << name << "' once but got it twice";
-      if (value != "spread" && value != "regs")
-        return emitError(getOperation().getLoc()) << "expected columns to be spread or regs but got '" << value << "'";
-      spreadsColumns = value == "spread";
-    }
-    return success();
-  }
-
   void runOnOperation() override {
-    bool spreadsColumns = true;
-    if (failed(parse(spreadsColumns)))
+    FailureOr<Places> forced = parsePlaces(places, getOperation().getLoc());
+    if (failed(forced))
       return signalPassFailure();
     LogicalResult result = forEachKernel(getOperation(), Prepared::Ordered, [&](KernelOp kernel) {
-      return Placer(kernel, spreadsColumns).run();
+      return Placer(kernel, forced->spreadsColumns, forced->spreadsGates).run();
     });
     if (failed(result))
       signalPassFailure();

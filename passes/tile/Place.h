@@ -15,6 +15,9 @@ inline constexpr llvm::StringLiteral placeAttr = "replay.place";
 /// Where `value` is: of a matrix with one row, or with its rows in registers, Regs.
 replay::Place placeOf(mlir::Value value);
 
+/// A matrix with a row for each token of a window, or the like.
+bool hasRows(mlir::Value value);
+
 /// One number for each token of a window.
 bool isColumn(mlir::Value value);
 
@@ -23,6 +26,9 @@ bool isElementwise(mlir::Operation &op);
 
 /// Whether `value` is there where `op` stands, in the same block or around it.
 bool isDefinedBefore(mlir::Value value, mlir::Operation *op);
+
+/// The first in the block of `op` that uses it, or has such a user inside; null where there is none.
+mlir::Operation *firstUser(mlir::Operation *op);
 
 /// Whether `op` has a row for each token among its operands or results, or what is formed of such.
 bool isWindowed(mlir::Operation &op);

@@ -61,11 +61,11 @@ static Operation *firstUse(Operation *op) {
 
 /// Formed of operands at each place alike: what has no use in its own block goes to those that have.
 static bool isMovable(Operation *op) {
-  return isa<LoadStateOp, LoadFieldOp, RingWeightsOp, StageRecordsOp, ReplayOp, DecayOp, Rank1Op>(op);
+  return isa<LoadStateOp, LoadFieldOp, RingWeightsOp, StageRecordsOp, ReplayOp, ScaleOp, Rank1Op>(op);
 }
 
 /// Takes registers from where it is formed.
-static bool isUpdate(Operation *op) { return isa<StageRecordsOp, ReplayOp, DecayOp, Rank1Op>(op); }
+static bool isUpdate(Operation *op) { return isa<StageRecordsOp, ReplayOp, ScaleOp, Rank1Op>(op); }
 
 /// Where the users of `op` stand: in front of the first one, or a copy in each region below.
 static void bring(Operation *op, bool isCopy) {

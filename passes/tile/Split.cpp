@@ -3,10 +3,12 @@
 // Reads and folds of records become loads of their fields and what is formed of them.
 // What a kernel does for a row stands under its condition: rows without a slot, or
 // without tokens where all that is written belongs to one, write zeros. In front of
-// the branch stand the loads that need no slot.
+// the branch stand the loads that need no slot. Exponentials of gates are ops, each
+// formed once for all that decays by it.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Preconditions.h"
+#include "passes/tile/Place.h"
 
 #include "replayssm/KernelABI.h"
 
@@ -37,6 +39,53 @@ static void splitCursor(CursorOp op) {
     op.getFlush().replaceAllUsesWith(arith::OrIOp::create(b, isFull, isForced));
   }
   op.erase();
+}
+
+/// Among the users of `value` one that is there where `point` stands.
+template <typename Op>
+static Op userBefore(Value value, Operation *point) {
+  DominanceInfo dominance;
+  for (Operation *user : value.getUsers())
+    if (auto op = dyn_cast<Op>(user); op && dominance.properlyDominates(user, point))
+      return op;
+  return nullptr;
+}
+
+/// A state decays where it is first needed, by an exponential of its own.
+static void splitDecay(DecayOp op) {
+  if (Operation *user = firstUser(op)) {
+    OpBuilder b(user);
+    auto factor = userBefore<math::ExpOp>(op.getG(), user);
+    if (!factor)
+      factor = math::ExpOp::create(b, op.getLoc(), op.getG());
+    op.getResult().replaceAllUsesWith(ScaleOp::create(b, op.getLoc(), op.getState(), factor));
+  }
+  op.erase();
+}
+
+/// Decays between tokens stand beside the sums of their gates, in front of all scores.
+static Value decaysFor(ScoresOp op) {
+  Value gates = op.getG();
+  if (auto known = userBefore<TokenDecaysOp>(gates, op))
+    return known;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  if (auto sums = userBefore<CumulateOp>(gates, op); sums && !sums.getParents()) {
+    b.setInsertionPointAfter(sums);
+    loc = sums.getLoc();
+  }
+  auto type = cast<RankedTensorType>(gates.getType());
+  int64_t tokens = type.getDimSize(0);
+  type = type.clone(ArrayRef<int64_t>{TokenDecaysOp::levels(tokens) * tokens, type.getDimSize(1)});
+  return TokenDecaysOp::create(b, loc, type, gates);
+}
+
+static void splitScores(ScoresOp op) {
+  if (!isWhole(op))
+    return;
+  if (op.getX().getType().getDimSize(0) > 1) // One token has none that decays to it.
+    op.getDecaysMutable().assign(decaysFor(op));
+  op.getGMutable().clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,13 +281,20 @@ private:
   ImplicitLocOpBuilder b;
 };
 
+template <typename Op>
+void forEach(KernelOp kernel, function_ref<void(Op)> body) {
+  SmallVector<Op> ops;
+  kernel.walk([&](Op op) { ops.push_back(op); });
+  llvm::for_each(ops, body);
+}
+
 struct Split : replayssm::impl::SplitBase<Split> {
   using SplitBase::SplitBase;
   void runOnOperation() override {
     LogicalResult result = forEachKernel(getOperation(), Prepared::Scheduled, [](KernelOp kernel) {
-      SmallVector<CursorOp> composite;
-      kernel.walk([&](CursorOp op) { composite.push_back(op); });
-      llvm::for_each(composite, splitCursor);
+      forEach<CursorOp>(kernel, splitCursor);
+      forEach<DecayOp>(kernel, splitDecay);
+      forEach<ScoresOp>(kernel, splitScores);
       kernel.walk([](LoadRingOp op) { RecordSplitter(op).run(); });
       RowGuard(kernel).run();
       return success();

@@ -426,3 +426,65 @@ replay.kernel @replay_tot shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ri
   // expected-error @below {{expected tot to be 1x1 but got 4x1}}
   %F = replay.replay %S, %R decayed(%w : tensor<4x1xf32>) : <8, 16, f32>, <#ring>
 }
+
+// -----
+
+replay.kernel @scale_factor shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
+  %slot, %ring, %live = replay.row
+  %S = replay.load_state %slot : <8, 16, f32>
+  %v = replay.load_token "v" : tensor<1x8xf32>
+  // expected-error @below {{expected the factor to be 1x1 or 1x16 but got 1x8}}
+  %D = replay.scale %S, %v : <8, 16, f32>, tensor<1x8xf32>
+}
+
+// -----
+
+replay.kernel @fetch_loaded shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+  %q = replay.load_token "q" : tensor<1x16xf32>
+  // expected-error @below {{expected a row that replay.stage has put into shared memory}}
+  %x = replay.fetch %q : tensor<1x16xf32>
+}
+
+// -----
+
+replay.kernel @fetch_rows shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 {
+  %q = replay.load_token "q" : tensor<2x16xf32>
+  %s = replay.stage %q : tensor<2x16xf32> -> tensor<2x16xf32>
+  // expected-error @below {{expected the row to be 1x16 but got 2x16}}
+  %x = replay.fetch %s : tensor<2x16xf32>
+}
+
+// -----
+
+replay.kernel @decays_of_one shape <H = 2, HV = 4, K = 16, V = 8> null lt0 {
+  %g = replay.load_token "a" : tensor<1x16xf32>
+  // expected-error @below {{expected gates of two tokens at least but got 1}}
+  %d = replay.token_decays %g : tensor<1x16xf32> -> tensor<1x16xf32>
+}
+
+// -----
+
+replay.kernel @decays_rows shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 {
+  %g = replay.load_token "a" : tensor<3x1xf32>
+  // expected-error @below {{expected the decays to be 6x1 but got 3x1}}
+  %d = replay.token_decays %g : tensor<3x1xf32> -> tensor<3x1xf32>
+}
+
+// -----
+
+replay.kernel @scores_decays shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kred <lanes = 4, vec = 4> {
+  %k = replay.load_token "k" : tensor<3x16xf32>
+  %g = replay.load_token "a" : tensor<3x1xf32>
+  // expected-error @below {{expected the decays to be 6x1 or 6x16 but got 3x1}}
+  %P = replay.scores %k, %k decayed %g : (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+}
+
+// -----
+
+replay.kernel @scores_both shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kred <lanes = 4, vec = 4> {
+  %k = replay.load_token "k" : tensor<3x16xf32>
+  %g = replay.load_token "a" : tensor<3x1xf32>
+  %d = replay.token_decays %g : tensor<3x1xf32> -> tensor<6x1xf32>
+  // expected-error @below {{expected gates or what is made of them but got both}}
+  %P = replay.scores %k, %k gated %g decayed %d : (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x1xf32>, tensor<6x1xf32>) -> tensor<3x3xf32>
+}

@@ -91,6 +91,11 @@ replay.kernel @unnamed shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring 
 // CHECK: replay.cumulate %{{.*}} : tensor<3x1xf32>
 // CHECK: replay.scores %{{.*}}, %{{.*}} gated %{{.*}} : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
 // CHECK: replay.scores %{{.*}}, %{{.*}} : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
+// CHECK: %[[DECAYS:.*]] = replay.token_decays %{{.*}} : tensor<3x1xf32> -> tensor<6x1xf32>
+// CHECK: replay.scores %{{.*}}, %{{.*}} decayed %[[DECAYS]] : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<6x1xf32>) -> tensor<3x3xf32>
+// CHECK: %[[STAGED:.*]] = replay.stage %{{.*}} : tensor<1x16xf32> -> tensor<1x16xf32>
+// CHECK: %[[FACTOR:.*]] = replay.fetch %[[STAGED]] : tensor<1x16xf32>
+// CHECK: replay.scale %{{.*}}, %[[FACTOR]] : <8, 16, f32>, tensor<1x16xf32>
 // CHECK: replay.ut_solve %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x8xbf16>, tensor<3x1xf32>) -> tensor<3x8xf32>
 // CHECK: replay.apply_scores %{{.*}}, %{{.*}} : (tensor<3x3xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
 replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kred <lanes = 4, vec = 4> {
@@ -105,6 +110,11 @@ replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kre
   %G = replay.cumulate %b : tensor<3x1xf32>
   %P = replay.scores %q, %k gated %G : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
   %p = replay.scores %q, %dt : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
+  %decays = replay.token_decays %G : tensor<3x1xf32> -> tensor<6x1xf32>
+  %Pd = replay.scores %q, %k decayed %decays : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<6x1xf32>) -> tensor<3x3xf32>
+  %staged = replay.stage %dt : tensor<1x16xf32> -> tensor<1x16xf32>
+  %factor = replay.fetch %staged : tensor<1x16xf32>
+  %Sd = replay.scale %S, %factor : <8, 16, f32>, tensor<1x16xf32>
   %D = replay.ut_solve %P, %y, %v, %p : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x8xbf16>, tensor<3x1xf32>) -> tensor<3x8xf32>
   %o = replay.apply_scores %P, %D : (tensor<3x3xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   replay.store_out %o as bf16 : tensor<3x8xf32>

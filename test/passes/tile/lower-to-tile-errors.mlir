@@ -71,6 +71,15 @@ replay.kernel @plain_scores shape <H = 1, HV = 1, K = 32, V = 32> null lt0 windo
 
 // -----
 
+replay.kernel @decays shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
+    tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %g = arith.constant dense<-1.0> : tensor<3x1xf32>
+  // expected-error @below {{expected gates of 2 tokens but got 3}}
+  %d = replay.token_decays %g : tensor<3x1xf32> -> tensor<6x1xf32>
+}
+
+// -----
+
 replay.kernel @slice shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
     tiling <bv = 32, bc = 8, warps = 1, copy = direct, unroll = 1> {
   %slot, %ring, %live = replay.row

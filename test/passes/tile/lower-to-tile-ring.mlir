@@ -159,10 +159,10 @@ replay.kernel @bulk shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kr
 // CHECK: %[[MG:.*]] = tile.alloc : <1, 64, f32>
 // CHECK: tile.store %[[EG]], %[[MG]]
 // CHECK: tile.scan
-// CHECK: %[[MT:.*]] = tile.alloc : <1, 64, f32>
-// CHECK: tile.store %{{.*}}, %[[MT]]
 // CHECK: %[[MW:.*]] = tile.alloc : <4, 64, f32>
 // CHECK: tile.store %{{.*}}, %[[MW]]
+// CHECK: %[[MT:.*]] = tile.alloc : <1, 64, f32>
+// CHECK: tile.store %{{.*}}, %[[MT]]
 // CHECK: tile.load %[[MG]]{{.*}} layout <[r1:1], [r2:4, l8:1, r4:1]>
 // CHECK: arith.mulf %{{.*}} : tensor<1x64xf32>
 // CHECK: tile.load %[[MT]]

@@ -78,12 +78,14 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
 // CHECK: llvm.load
 // CHECK: %[[PATH2:.*]] = arith.ori
 // CHECK: scf.if
+// CHECK: tile.alloc
+// CHECK: tile.alloc
+// CHECK: %[[G:.*]] = tile.alloc : <3, 32, f32>
+// CHECK-COUNT-3: tile.store %{{.*}}, %[[G]]
 // CHECK: %[[SUM1:.*]] = arith.addf %[[BEHIND1:.*]], %[[G1:.*]] : tensor<1x32xf32>
 // CHECK: %[[BEHIND20:.*]] = arith.select
 // CHECK: %[[BEHIND2:.*]] = arith.select %{{.*}}, %[[SUM1]], %[[BEHIND20]] : tensor<1x32xf32>
 // CHECK: arith.addf %[[BEHIND2]], %{{.*}} : tensor<1x32xf32>
-// CHECK: %[[G:.*]] = tile.alloc : <3, 32, f32>
-// CHECK-COUNT-3: tile.store %{{.*}}, %[[G]]
 // One walk serves both scores.
 // CHECK: tile.dot
 // CHECK: tile.dot

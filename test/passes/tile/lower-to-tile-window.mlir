@@ -126,26 +126,27 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
 // a token has not decayed.
 // CHECK-LABEL: gpu.func @vector_gates
 // CHECK: %[[M:.*]] = tile.alloc : <3, 32, f32>
-// CHECK: %[[NEAR:.*]] = tile.alloc : <3, 32, f32>
-// CHECK: arith.constant dense<1.000000e+00> : tensor<1x32xf32>
-// CHECK: tile.store {{.*}}, %[[NEAR]]
+// CHECK: %[[NONE:.*]] = arith.constant dense<1.000000e+00> : tensor<1x32xf32>
+// CHECK: %[[NEAR:.*]] = math.exp
 // CHECK: math.exp
-// CHECK: tile.store {{.*}}, %[[NEAR]]
-// CHECK: tile.store {{.*}}, %[[NEAR]]
-// CHECK: %[[FAR:.*]] = tile.alloc : <3, 32, f32>
-// CHECK-COUNT-3: tile.store {{.*}}, %[[FAR]]
+// CHECK: math.exp
+// CHECK: %[[DECAYS:.*]] = tile.alloc : <6, 32, f32>
+// CHECK: tile.store %[[NONE]], %[[DECAYS]]
+// CHECK: tile.store %[[NEAR]], %[[DECAYS]]
+// CHECK-COUNT-4: tile.store {{.*}}, %[[DECAYS]]
 // CHECK: %[[P:.*]] = tile.alloc : <7, 3, f32>
 // CHECK: %[[OWN:.*]] = tile.dot %{{.*}}, %{{.*}} contract [1, 1] rows : (tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x1xf32>
 // CHECK: tile.store %[[OWN]], %[[P]]
 // CHECK: %[[K:.*]] = tile.load %[[M]]
-// CHECK: %[[DECAYS:.*]] = tile.load %[[NEAR]]
-// CHECK: %[[KD:.*]] = arith.mulf %[[K]], %[[DECAYS]] : tensor<3x32xf32>
-// CHECK: %[[DECAY:.*]] = tile.load %[[NEAR]]
+// CHECK: %[[TO_MIDDLE:.*]] = tile.load %[[DECAYS]]{{.*}} -> tensor<3x32xf32>
+// CHECK: %[[KD:.*]] = arith.mulf %[[K]], %[[TO_MIDDLE]] : tensor<3x32xf32>
+// CHECK: %[[DECAY:.*]] = tile.load %[[DECAYS]]{{.*}} -> tensor<1x32xf32>
 // CHECK: %[[X:.*]] = tile.load %[[M]]
 // CHECK: %[[XD:.*]] = arith.mulf %[[X]], %[[DECAY]] : tensor<1x32xf32>
 // CHECK: %[[C:.*]] = tile.dot %[[KD]], %[[XD]] contract [1, 1]
 // CHECK: tile.store %[[C]], %[[P]]
-// CHECK: tile.load %[[FAR]]
+// CHECK: arith.constant 96 : i64
+// CHECK: tile.load %[[DECAYS]]{{.*}} -> tensor<3x32xf32>
 // CHECK: tile.dot {{.*}} -> tensor<3x1xf32>
 // CHECK-NOT: tile.dot
 replay.kernel @vector_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 3 kred <lanes = 8, vec = 4>

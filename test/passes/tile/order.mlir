@@ -29,8 +29,11 @@
 // CHECK-NEXT: %[[O:.*]] = arith.mulf %[[NB]], %[[SUM]]
 // CHECK-NEXT: %[[PB:.*]] = tile.broadcast %[[P]]
 // CHECK-NEXT: arith.mulf %[[PB]], %[[O]]
+// A state that decays is virtual, and stays where it is needed.
+// CHECK-NEXT: %[[SD:.*]] = replay.scale %[[S]], %[[EG]]
 // CHECK-NEXT: replay.phase writes
 // CHECK-NEXT: replay.store_out
+// CHECK-NEXT: replay.store_state %[[SD]]
 // CHECK-NEXT: } else {
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>]>
 replay.kernel @phases shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kred <lanes = 8, vec = 1>
@@ -55,6 +58,8 @@ replay.kernel @phases shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kr
   %pb = tile.broadcast %p : tensor<1x1xf32> -> tensor<1x8xf32>
   %po = arith.mulf %pb, %o : tensor<1x8xf32>
   replay.store_out %po as f32 : tensor<1x8xf32>
+  %Sd = replay.decay %S, %g : <8, 8, f32>, tensor<1x8xf32>
+  replay.store_state %Sd, %slot : <8, 8, f32>
 }
 
 // -----

@@ -122,3 +122,89 @@ replay.kernel @folded shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kr
     replay.store_state %F, %slot : <8, 8, f32>
   }
 }
+
+// -----
+
+// Each gate has one exponential for the uses that one reaches, and a state decays by it
+// where it is first needed.
+// CHECK-LABEL: replay.kernel @decay
+// CHECK: %[[S:.*]] = replay.load_state
+// CHECK-NOT: replay.decay
+// CHECK: %[[E:.*]] = math.exp %[[G:.*]] :
+// CHECK-NEXT: %[[SE:.*]] = replay.scale %[[S]], %[[E]]
+// CHECK-NEXT: %[[SU:.*]] = replay.rank1 %[[SE]],
+// CHECK-NEXT: replay.store_state %[[SU]]
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[SI:.*]] = replay.scale %[[SU]], %[[E]]
+// CHECK-NEXT: replay.store_state %[[SI]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[EV:.*]] = math.exp %[[V:.*]] :
+// CHECK-NEXT: %[[SV:.*]] = replay.scale %[[S]], %[[EV]]
+// CHECK-NEXT: replay.store_state %[[SV]]
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[EV2:.*]] = math.exp %[[V]] :
+// CHECK-NEXT: %[[SV2:.*]] = replay.scale %[[S]], %[[EV2]]
+// CHECK-NEXT: replay.store_state %[[SV2]]
+replay.kernel @decay shape <H = 1, HV = 1, K = 8, V = 8> null lt0 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %v = replay.load_token "v" : tensor<1x8xf32>
+  %g = replay.load_token "a" : tensor<1x8xf32>
+  %S = replay.load_state %slot : <8, 8, f32>
+  %Sd = replay.decay %S, %g : <8, 8, f32>, tensor<1x8xf32>
+  %dead = replay.decay %S, %g : <8, 8, f32>, tensor<1x8xf32>
+  %Su = replay.rank1 %Sd, %v, %v : <8, 8, f32>, tensor<1x8xf32>, tensor<1x8xf32>
+  replay.store_state %Su, %slot : <8, 8, f32>
+  scf.if %live {
+    %Si = replay.decay %Su, %g : <8, 8, f32>, tensor<1x8xf32>
+    replay.store_state %Si, %slot : <8, 8, f32>
+  } else {
+    %Se = replay.decay %S, %v : <8, 8, f32>, tensor<1x8xf32>
+    replay.store_state %Se, %slot : <8, 8, f32>
+  }
+  %Sv = replay.decay %S, %v : <8, 8, f32>, tensor<1x8xf32>
+  replay.store_state %Sv, %slot : <8, 8, f32>
+}
+
+// -----
+
+// Decays between the tokens of a chain are formed beside the sums of their gates, for
+// all scores; those of a tree follow its paths.
+// CHECK-LABEL: replay.kernel @between_tokens
+// CHECK: replay.cumulate %[[G:.*]] tree
+// CHECK: replay.cumulate %[[G]] :
+// CHECK-NEXT: %[[D:.*]] = replay.token_decays %[[G]] : tensor<3x1xf32> -> tensor<6x1xf32>
+// CHECK: replay.scores %[[K:.*]], %[[K]] decayed %[[D]] : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<6x1xf32>) -> tensor<3x3xf32>
+// CHECK: replay.scores %{{.*}}, %[[K]] decayed %[[D]] :
+// CHECK: %[[DX:.*]] = replay.token_decays %[[X:.*]] :
+// CHECK-NEXT: replay.scores %[[K]], %[[K]] decayed %[[DX]] :
+// CHECK: replay.scores %[[K]], %[[K]] gated %[[G]] tree
+replay.kernel @between_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 3 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<3x1xi32>
+  %q = replay.load_token "q" window(%first, %length) : tensor<3x8xf32>
+  %k = replay.load_token "k" window(%first, %length) : tensor<3x8xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<3x1xf32>
+  %x = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
+  %GT = replay.cumulate %g tree(%p : tensor<3x1xi32>) : tensor<3x1xf32>
+  %G = replay.cumulate %g : tensor<3x1xf32>
+  %a = replay.scores %k, %k gated %g : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %b = replay.scores %q, %k gated %g : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %c = replay.scores %k, %k gated %x : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %d = replay.scores %k, %k gated %g tree %p : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
+}
+
+// -----
+
+// One token has no other that it decays from.
+// CHECK-LABEL: replay.kernel @alone
+// CHECK: replay.scores %[[K:.*]], %[[K]] tree %{{.*}} : (
+replay.kernel @alone shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 1 of 2 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<1x1xi32>
+  %k = replay.load_token "k" window(%first, %length) : tensor<1x8xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<1x1xf32>
+  %a = replay.scores %k, %k gated %g tree %p : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xi32>) -> tensor<1x1xf32>
+}
