@@ -42,7 +42,9 @@ void buildSchedule(OpPassManager &pm, const StageOptions &options) {
 void buildTile(OpPassManager &pm, const StageOptions &options) {
   pm.addPass(createSplit());
   pm.addPass(createOrder());
-  pm.addPass(createPlace());
+  PlaceOptions place;
+  place.places = options.places;
+  pm.addPass(createPlace(place));
   LowerToTileOptions lower;
   lower.chip = options.chip;
   pm.addPass(createLowerToTile(lower));
@@ -79,7 +81,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> tiling{*this, "tiling",
                              llvm::cl::desc("fields of #replay.tiling to force, for example bv=64,warps=8"),
                              llvm::cl::init("")};
-  StageOptions stage() const { return {chip, tiling}; }
+  Option<std::string> places{*this, "places",
+                             llvm::cl::desc("places to force, for example columns=regs"), llvm::cl::init("")};
+  StageOptions stage() const { return {chip, tiling, places}; }
 };
 
 } // namespace

@@ -28,7 +28,17 @@ std::string stageNames();
 struct StageOptions {
   std::string chip = defaultTarget;
   std::string tiling; ///< Fields of #replay.tiling to force, "" for none.
+  std::string places; ///< Places to force, "" for none.
 };
+
+/// What replay-place spreads over threads; all others may have it in registers.
+struct Places {
+  bool spreadsColumns = true; ///< One number for each token of a window.
+  bool spreadsGates = true;   ///< Gates along K.
+};
+
+/// Of text like "columns=regs,gates=spread"; an error at `loc` if it is not.
+mlir::FailureOr<Places> parsePlaces(llvm::StringRef text, mlir::Location loc);
 
 /// Adds the passes of one stage to a pass manager on builtin.module.
 void buildStage(mlir::OpPassManager &pm, Stage stage, const StageOptions &options);

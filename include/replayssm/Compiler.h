@@ -28,12 +28,15 @@ struct CompileOptions {
   std::string stopAfter;
   /// Overrides fields of #replay.tiling, for example "bv=64,warps=8,copy=bulk".
   std::string tiling;
+  /// Overrides where the numbers of each token (columns) and gates along K (gates) are computed:
+  /// in one thread each, or in all of them: for example "columns=regs,gates=spread". Same bits.
+  std::string places;
   bool verifyEach = false; ///< Run the verifier after every pass.
   /// A folder of results: what a call would emit is looked up there and stored. Empty = none.
   /// For Emit::PTX and Emit::Cubin, so also for jitSource and jitSpec on a GPU; the others and
   /// the host device ignore it. A result is found by the same build of this library and of LLVM
   /// (by their GNU build ids; Unsupported without), and for a cubin by the same ptxas, with the
-  /// same emit, target, tiling, verifyEach, file name and source; its bytes are those of the
+  /// same emit, target, tiling, places, verifyEach, file name and source; its bytes are those of the
   /// compilation. The folder is made if it is missing (InvalidArgument if it cannot be) and may
   /// be shared by threads and processes; damaged files count as absent and are replaced, errors
   /// are not stored. A folder that cannot be written is only read. Nothing is ever removed:

@@ -93,6 +93,7 @@ Result<CacheEntry> CacheEntry::open(std::string_view source, std::string_view fi
   }
   append(text, options.target);
   append(text, options.tiling);
+  append(text, options.places);
   append(text, options.verifyEach ? "verify-each" : "");
   append(text, fileName);
   append(text, source);

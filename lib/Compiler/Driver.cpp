@@ -23,18 +23,20 @@ namespace {
 
 std::string usage() {
   return "usage: replayssm-opt --emit=mlir|llvm|ptx|cubin [--target=<chip>] [--stop-after=<stage>]\n"
-         "           [--tiling=<field>=<value>,...] [--verify-each] [--cache=<folder>] [--manifest=<file>]\n"
+         "           [--tiling=<field>=<value>,...] [--place=<what>=<place>,...] [--verify-each]\n"
+         "           [--cache=<folder>] [--manifest=<file>]\n"
          "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n"
          "  --target      " + knownTargets() + "; default " + defaultTarget + "\n"
          "  --stop-after  with --emit=mlir: import, derive, fuse, schedule, tile or gpu (default)\n"
          "  --tiling      overrides of the schedule: bv, bc, warps, copy, unroll, blocks\n"
+         "  --place       overrides of where it is computed: columns or gates, as spread or regs\n"
          "  --cache       with --emit=ptx or cubin: compiled kernels are kept there, and taken from there\n"
          "  --manifest    how the kernels are launched (JSON); not with --emit=mlir\n"
          "  --spec        one kernel, instead of a file (docs/spec.md); --emit=ptx may then be left out\n";
 }
 
 /// Options that only the compiler has: without --emit they would be taken for passes.
-constexpr StringRef needEmit[] = {"-target", "-stop-after", "-tiling", "-cache", "-manifest"};
+constexpr StringRef needEmit[] = {"-target", "-stop-after", "-tiling", "-place", "-cache", "-manifest"};
 
 struct Command {
   CompileOptions options;
@@ -104,6 +106,8 @@ Result<Command> parseCommand(int argc, char **argv) {
       command.options.stopAfter = value.str();
     } else if (name == "-tiling") {
       command.options.tiling = value.str();
+    } else if (name == "-place") {
+      command.options.places = value.str();
     } else if (name == "-cache") {
       command.options.cacheDir = value.str();
     } else if (name == "-spec") {

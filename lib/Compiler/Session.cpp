@@ -101,12 +101,15 @@ Result<OwningOpRef<ModuleOp>> replayssm::lowerTo(MLIRContext &context, std::stri
   if (failed(checkSpecs(*module)))
     return log.status(StatusCode::InvalidArgument, "the spec of a kernel is wrong");
 
+  if (failed(parsePlaces(options.places, UnknownLoc::get(&context))))
+    return log.status(StatusCode::InvalidArgument, "the places are wrong");
+
   for (Stage stage : {Stage::Derive, Stage::Fuse, Stage::Schedule, Stage::Tile, Stage::Gpu}) {
     if (stage > last)
       break;
     PassManager pm(&context, ModuleOp::getOperationName());
     pm.enableVerifier(options.verifyEach);
-    buildStage(pm, stage, {options.target, options.tiling});
+    buildStage(pm, stage, {options.target, options.tiling, options.places});
     std::string name = stageName(stage).str();
     // Up to schedule it is the request that is wrong; behind it, a legal
     // request meets a limit of this version.

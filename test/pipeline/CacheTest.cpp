@@ -58,6 +58,13 @@ TEST_F(Cache, TilingsAreApart) {
   EXPECT_EQ(counts.compiled, 2u);
 }
 
+TEST_F(Cache, PlacesAreApart) {
+  ASSERT_TRUE(compile(options, "cursors"));
+  options.places = "gates=regs";
+  ASSERT_TRUE(compile(options, "cursors"));
+  EXPECT_EQ(files().size(), 2u);
+}
+
 /// Bytes may not move from one field of a key to the next.
 TEST_F(Cache, FieldsHaveLengths) {
   ASSERT_TRUE(compile(options, "cursors\n"));
