@@ -46,7 +46,7 @@ def PushReads : Pass<"replay-push-reads", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def MergeReads : Pass<"replay-merge-reads", "::mlir::ModuleOp"> {
-  let summary = "All reads of one state (and of one ring) become one op";
+  let summary = "All reads of one state (and of one ring) become one op, and scores of one window";
 }
 def HoistLoads : Pass<"replay-hoist-loads", "::mlir::ModuleOp"> {
   let summary = "Loads first, in chain order; verifies that no address depends on more than one loaded value";

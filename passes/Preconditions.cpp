@@ -50,7 +50,7 @@ Block &replayssm::rowBlock(replay::KernelOp kernel) {
 
 bool replayssm::isWhole(Operation *op) {
   if (auto pairs = dyn_cast<replay::ScoresOp>(op))
-    return pairs.getG() && (!pairs.getParents() || pairs.getX().getType().getDimSize(0) == 1);
+    return pairs.getG() && (!pairs.getParents() || pairs.getY().getType().getDimSize(0) == 1);
   if (auto weights = dyn_cast<replay::RingWeightsOp>(op))
     return !weights.getG();
   if (auto read = dyn_cast<replay::RingReadOp>(op))
@@ -85,7 +85,7 @@ MutableOperandRange replayssm::stagedOperands(Operation *op) {
   if (auto read = dyn_cast<replay::RingReadOp>(op))
     return read.getXsMutable();
   auto pairs = dyn_cast<replay::ScoresOp>(op);
-  return MutableOperandRange(op, 0, pairs && pairs.isOfWindow() ? 2 : 0); // x and y
+  return MutableOperandRange(op, 0, pairs && pairs.isOfWindow() ? pairs.getXs().size() + 1 : 0); // xs and y
 }
 
 Value replayssm::stagedGates(replay::ScoresOp op) {

@@ -3,6 +3,7 @@
 #include "dialects/Replay/Checks.h"
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -264,9 +265,18 @@ LogicalResult TokenDecaysOp::verify() {
 }
 
 LogicalResult ScoresOp::verify() {
-  int64_t rows = rowsOf(getX()), K = colsOf(getX());
+  if (getXs().empty())
+    return emitOpError("expected at least one x");
+  if (getXs().size() != getScores().size())
+    return emitOpError() << "expected one result per x but got " << getXs().size() << " of them and "
+                         << getScores().size() << " results";
+  auto first = cast<Mat>(getXs().front());
+  int64_t rows = rowsOf(first), K = colsOf(first);
   if (getG() && getDecays())
     return emitOpError("expected gates or what is made of them but got both");
+  for (Value x : getXs())
+    if (failed(expectShape(*this, "x", cast<Mat>(x), rows, K)))
+      return failure();
   if (failed(expectShape(*this, "y", getY(), isOfWindow() ? rows : rowsOf(getY()), K)) ||
       (getG() && failed(expectGate(*this, "g", getG(), rows, K))) ||
       (getDecays() && failed(expectGate(*this, "the decays", getDecays(), TokenDecaysOp::levels(rows) * rows, K))))
@@ -275,15 +285,46 @@ LogicalResult ScoresOp::verify() {
     return emitOpError("expected gates beside parents");
   if (getParents() && failed(expectShape(*this, "the parents", getParents(), rows, 1)))
     return failure();
-  return expectShape(*this, "the result", getScores(), rows, rowsOf(getY()));
+  for (Value scores : getScores())
+    if (failed(expectShape(*this, "the result", cast<Mat>(scores), rows, rowsOf(getY()))))
+      return failure();
+  return success();
 }
 
 LogicalResult CumulateOp::verify() {
   return getParents() ? expectShape(*this, "the parents", getParents(), rowsOf(getG()), 1) : success();
 }
 
+/// The scores that `value` is made of, elementwise.
+static void collectScores(Value value, llvm::SetVector<Operation *> &defs) {
+  Operation *def = value.getDefiningOp();
+  if (!def || !defs.insert(def) || isa<ScoresOp>(def))
+    return;
+  for (Value operand : def->getOperands())
+    if (operand.getType() == value.getType())
+      collectScores(operand, defs);
+}
+
+/// Of a path only its own scores are defined.
+static LogicalResult expectParents(Operation *op, Mat scores, Value parents) {
+  int64_t rows = rowsOf(scores);
+  if (parents && failed(expectShape(op, "the parents", cast<Mat>(parents), rows, 1)))
+    return failure();
+  llvm::SetVector<Operation *> defs;
+  collectScores(scores, defs);
+  for (Operation *def : defs)
+    if (auto pairs = dyn_cast<ScoresOp>(def); pairs && pairs.getParents() != parents) {
+      InFlightDiagnostic diag = op->emitOpError("expected the parents that its scores have");
+      diag.attachNote(pairs.getLoc()) << "formed here";
+      return diag;
+    }
+  return success();
+}
+
 LogicalResult ApplyScoresOp::verify() {
   int64_t rows = rowsOf(getScores());
+  if (failed(expectParents(*this, getScores(), getParents())))
+    return failure();
   if (failed(expectShape(*this, "the delta", getDelta(), colsOf(getScores()), colsOf(getDelta()))))
     return failure();
   return expectShape(*this, "the result", getO(), rows, colsOf(getDelta()));
@@ -294,6 +335,8 @@ LogicalResult UtSolveOp::verify() {
   if (failed(expectShape(*this, "the scores", getScores(), T, T)) ||
       failed(expectShape(*this, "v", getV(), T, V)) ||
       failed(expectShape(*this, "beta", getBeta(), T, 1)))
+    return failure();
+  if (failed(expectParents(*this, getScores(), getParents())))
     return failure();
   return expectShape(*this, "the result", getDelta(), T, V);
 }

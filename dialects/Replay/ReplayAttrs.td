@@ -70,7 +70,7 @@ def Replay_PhaseEnum : Replay_Enum<"Phase", "what the ops of a block are issued 
   I32EnumAttrCase<"Pairs", 3, "pairs">, I32EnumAttrCase<"Reads", 4, "reads">, I32EnumAttrCase<"Writes", 5, "writes">]>;
 def Replay_PhaseAttr : Replay_EnumAttr<Replay_PhaseEnum, "phase">;
 
-def Replay_PlaceEnum : Replay_Enum<"Place", "where a matrix with a row for each token of a window is", [
+def Replay_PlaceEnum : Replay_Enum<"Place", "where the rows of a matrix are", [
   I32EnumAttrCase<"Regs", 0, "regs">, I32EnumAttrCase<"Spread", 1, "spread">, I32EnumAttrCase<"Shared", 2, "shared">,
   I32EnumAttrCase<"Remat", 3, "remat">]>;
 def Replay_PlaceAttr : Replay_EnumAttr<Replay_PlaceEnum, "place">;

@@ -251,9 +251,10 @@ def Replay_PathMaskOp : Replay_Op<"path_mask", [Pure]> {
 }
 def Replay_LoadParentsOp : Replay_Op<"load_parents", [Pure]> {
   let summary = "parent[row, i] of each token; -1 where it is no earlier token";
-  let arguments = (ins Index:$length);
+  let description = [{ The host device reports a parent that is none, but of a row that is not `live`. }];
+  let arguments = (ins Index:$length, Optional<I1>:$live);
   let results = (outs Replay_Parents:$parents);
-  let assemblyFormat = "`rows` `(` $length `)` attr-dict `:` type($parents)";
+  let assemblyFormat = "`rows` `(` $length `)` (`live` `(` $live^ `)`)? attr-dict `:` type($parents)";
   let hasVerifier = 1;
 }
 def Replay_LoadTokenOp : Replay_Op<"load_token", [Pure]> {
@@ -481,17 +482,17 @@ def Replay_TokenDecaysOp : Replay_Op<"token_decays", [Pure]> {
   let hasVerifier = 1;
 }
 def Replay_ScoresOp : Replay_Op<"scores", [Pure, AttrSizedOperandSegments]> {
-  let summary = "P[i, j] = sum_c x_i[c] y_j[c] exp(sum_{j<l<=i} g_l[c]) for j <= i, else 0";
+  let summary = "P[i, j] = sum_c x_i[c] y_j[c] exp(sum_{j<l<=i} g_l[c]) for j <= i, else 0; for each x, with the same decays";
   let description = [{
     Without g: the plain products x_i . y_j, all pairs. With `parents` the sum is
     along the path from j to i, and P is 0 where j is not on the path of i. Of a split
     kernel a chain has `decayed` in place of `gated`: what replay.token_decays makes of g.
   }];
-  let arguments = (ins Replay_Mat:$x, Replay_Mat:$y, Optional<Replay_MatF32>:$g,
+  let arguments = (ins Variadic<Replay_Mat>:$xs, Replay_Mat:$y, Optional<Replay_MatF32>:$g,
       Optional<Replay_MatF32>:$decays, Optional<Replay_Parents>:$parents);
-  let results = (outs Replay_MatF32:$scores);
+  let results = (outs Variadic<Replay_MatF32>:$scores);
   let assemblyFormat = [{
-    $x `,` $y (`gated` $g^)? (`decayed` $decays^)? (`tree` $parents^)? attr-dict `:` functional-type(operands, results)
+    $xs `with` $y (`gated` $g^)? (`decayed` $decays^)? (`tree` $parents^)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
     /// Whether x and y are the tokens of one window, and P has only earlier ones.
@@ -501,16 +502,19 @@ def Replay_ScoresOp : Replay_Op<"scores", [Pure, AttrSizedOperandSegments]> {
 }
 def Replay_ApplyScoresOp : Replay_Op<"apply_scores", [Pure]> {
   let summary = "o_i = sum_j P[i, j] D_j, j ascending";
-  let arguments = (ins Replay_MatF32:$scores, Replay_MatF32:$delta);
+  let description = [{ With `parents`, those of the scores, over the path of i. }];
+  let arguments = (ins Replay_MatF32:$scores, Replay_MatF32:$delta, Optional<Replay_Parents>:$parents);
   let results = (outs Replay_MatF32:$o);
-  let assemblyFormat = "$scores `,` $delta attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$scores `,` $delta (`tree` $parents^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 def Replay_UtSolveOp : Replay_Op<"ut_solve", [Pure]> {
   let summary = "D from (I + tril(beta P, -1)) D = beta (v - y), by forward substitution";
-  let arguments = (ins Replay_MatF32:$scores, Replay_MatF32:$y, Replay_Mat:$v, Replay_MatF32:$beta);
+  let description = [{ With `parents`, those of the scores, P is 0 where j is not on the path of i. }];
+  let arguments = (ins Replay_MatF32:$scores, Replay_MatF32:$y, Replay_Mat:$v, Replay_MatF32:$beta,
+      Optional<Replay_Parents>:$parents);
   let results = (outs Replay_MatF32:$delta);
-  let assemblyFormat = "$scores `,` $y `,` $v `,` $beta attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$scores `,` $y `,` $v `,` $beta (`tree` $parents^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

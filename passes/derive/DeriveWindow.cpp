@@ -19,7 +19,7 @@ void Deriver::verify() {
   Value parents;
   if (kernel.getMask() == Mask::Tree)
     parents = LoadParentsOp::create(
-        b, loc, RankedTensorType::get({tokens, 1}, b.getI32Type()), window[1]);
+        b, loc, RankedTensorType::get({tokens, 1}, b.getI32Type()), window[1], row.getLive());
   cloneLayer(state, parents);
   storeOut(window);
   append(position, base);

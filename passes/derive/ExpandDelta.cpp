@@ -26,6 +26,11 @@ Value read(OpBuilder &b, Location loc, Value state, Value x, int64_t valueDim) {
   return replay::ReadOp::create(b, loc, type, state, x).getYs().front();
 }
 
+Value scores(OpBuilder &b, Location loc, Value x, Value y, Value g = {}, Value parents = {}) {
+  auto type = RankedTensorType::get({rowsOf(x), rowsOf(y)}, b.getF32Type());
+  return replay::ScoresOp::create(b, loc, type, x, y, g, /*decays=*/Value(), parents).getScores().front();
+}
+
 /// d = beta (v - S' k); o = S' q + d (k.q); S <- S' + d k^T, S' = S .* exp(g).
 StepResult expandStep(OpBuilder &b, Location loc, Value state, const Step &step) {
   int64_t valueDim = colsOf(step.v);
@@ -35,8 +40,7 @@ StepResult expandStep(OpBuilder &b, Location loc, Value state, const Step &step)
   Value error = arith::SubFOp::create(b, loc, toF32(b, loc, step.v), yk);
   Value d = scaleRows(b, loc, step.beta, error);
   // Ungated: the current token's own record has not decayed.
-  Value kq = replay::ScoresOp::create(b, loc, RankedTensorType::get({1, 1}, b.getF32Type()),
-                                      step.q, step.k, Value(), Value(), Value());
+  Value kq = scores(b, loc, step.q, step.k);
   Value o = math::FmaOp::create(b, loc, d, broadcast(b, loc, kq, 1, valueDim), yq);
   Value next = replay::Rank1Op::create(b, loc, state.getType(), decayed, d, step.k);
   return {next, o, d};
@@ -75,11 +79,10 @@ StepResult window(OpBuilder &b, replay::DeltaOp delta) {
   Value decay = math::ExpOp::create(b, loc, sums);
   Value yq = read(b, loc, state, gateColumns(b, loc, q, decay), valueDim);
   Value yk = read(b, loc, state, gateColumns(b, loc, k, decay), valueDim);
-  auto square = RankedTensorType::get({tokens, tokens}, b.getF32Type());
-  Value pk = replay::ScoresOp::create(b, loc, square, k, k, g, Value(), parents);
-  Value pq = replay::ScoresOp::create(b, loc, square, q, k, g, Value(), parents);
-  Value d = replay::UtSolveOp::create(b, loc, yk.getType(), pk, yk, delta.getV(), delta.getBeta());
-  Value own = replay::ApplyScoresOp::create(b, loc, yq.getType(), pq, d);
+  Value pk = scores(b, loc, k, k, g, parents);
+  Value pq = scores(b, loc, q, k, g, parents);
+  Value d = replay::UtSolveOp::create(b, loc, yk.getType(), pk, yk, delta.getV(), delta.getBeta(), parents);
+  Value own = replay::ApplyScoresOp::create(b, loc, yq.getType(), pq, d, parents);
   Value o = arith::AddFOp::create(b, loc, yq, own);
   Value next = state;
   if (!delta.getNext().use_empty())

@@ -50,7 +50,10 @@ struct FactorScalars : replayssm::impl::FactorScalarsBase<FactorScalars> {
       });
       for (replay::ScoresOp op : scores) {
         rewriter.setInsertionPoint(op);
-        rewriter.replaceOp(op, createScores(rewriter, op.getLoc(), op.getX(), op.getY(), op.getG(), op.getParents()));
+        SmallVector<Value> results;
+        for (Value x : op.getXs())
+          results.push_back(createScores(rewriter, op.getLoc(), x, op.getY(), op.getG(), op.getParents()));
+        rewriter.replaceOp(op, results);
       }
       return simplify(rewriter, kernel);
     });

@@ -98,7 +98,8 @@ Value createScores(OpBuilder &b, Location loc, Value x, Value y, Value g, Value 
   Scaled xs = splitScalar(b, x), ys = splitScalar(b, y);
   int64_t rows = rowsOf(x), cols = rowsOf(y);
   auto type = RankedTensorType::get({rows, cols}, b.getF32Type());
-  Value scores = replay::ScoresOp::create(b, loc, type, xs.raw, ys.raw, g, /*decays=*/Value(), parents);
+  Value scores =
+      replay::ScoresOp::create(b, loc, type, xs.raw, ys.raw, g, /*decays=*/Value(), parents).getScores().front();
   Value scale = xs.scalar;
   if (ys.scalar) {
     // The scalars of y belong to columns; one row of y has one for all rows.

@@ -1,4 +1,9 @@
 //===- MergeReads.cpp - All reads of one state become one op --------------===//
+//
+// So do scores of a window with the same tokens: what decays between two of them is
+// formed once.
+//
+//===----------------------------------------------------------------------===//
 #include "passes/Preconditions.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -61,14 +66,14 @@ public:
     ReadLike first = members.front();
     SmallVector<Type> types(xs.size());
     for (ReadLike read : members)
-      for (auto [x, y] : llvm::zip_equal(read.getXs(), read.getYs()))
+      for (auto [x, y] : llvm::zip_equal(read.getXs(), read->getResults()))
         types[llvm::find(xs, x) - xs.begin()] = y.getType();
     rewriter.setInsertionPoint(first);
     auto merged = create(rewriter, rewriter.getFusedLoc(locs), types, first, xs.getArrayRef());
     for (ReadLike read : members) {
       SmallVector<Value> results;
       for (Value x : read.getXs())
-        results.push_back(merged.getYs()[llvm::find(xs, x) - xs.begin()]);
+        results.push_back(merged->getResult(llvm::find(xs, x) - xs.begin()));
       rewriter.replaceOp(read, results);
     }
   }
@@ -82,22 +87,37 @@ private:
                                    replay::RingReadOp like, ValueRange xs) {
     return replay::RingReadOp::create(rewriter, loc, types, like.getRecords(), like.getW(), xs);
   }
+  static replay::ScoresOp create(RewriterBase &rewriter, Location loc, TypeRange types,
+                                 replay::ScoresOp like, ValueRange xs) {
+    return replay::ScoresOp::create(rewriter, loc, types, xs, like.getY(), like.getG(), like.getDecays(),
+                                    like.getParents());
+  }
 
   SmallVector<ReadLike> members;
 };
 
-/// Reads share a pass when they have the same source in the same block.
+/// What reads have to have in common: a state; records and their weights; the tokens
+/// that scores are formed with, their gates and parents. None of scores that nothing decays in.
+using Sources = std::tuple<Value, Value, Value, Value>;
+std::optional<Sources> sourcesOf(replay::ReadOp read) { return Sources{read.getState(), {}, {}, {}}; }
+std::optional<Sources> sourcesOf(replay::RingReadOp read) { return Sources{read.getRecords(), read.getW(), {}, {}}; }
+std::optional<Sources> sourcesOf(replay::ScoresOp op) {
+  if (!op.isOfWindow())
+    return std::nullopt;
+  return Sources{op.getY(), op.getG(), op.getDecays(), op.getParents()};
+}
+
+/// Reads share a pass when they have the same sources in the same block.
 template <typename ReadLike>
 void mergeReads(RewriterBase &rewriter, replay::KernelOp kernel) {
-  using Key = std::tuple<Block *, Value, Value>;
-  llvm::MapVector<Key, SmallVector<Group<ReadLike>>> groups;
+  llvm::MapVector<std::pair<Block *, Sources>, SmallVector<Group<ReadLike>>> groups;
   SmallVector<ReadLike> reads;
   kernel.walk([&](ReadLike read) { reads.push_back(read); });
   for (ReadLike read : reads) {
-    Value weights;
-    if constexpr (std::is_same_v<ReadLike, replay::RingReadOp>)
-      weights = read.getW();
-    auto &chain = groups[{read->getBlock(), read->getOperand(0), weights}];
+    std::optional<Sources> sources = sourcesOf(read);
+    if (!sources)
+      continue;
+    auto &chain = groups[{read->getBlock(), *sources}];
     // A read that needs an earlier one's result starts a pass of its own.
     if (chain.empty() || !chain.back().take(read))
       chain.emplace_back(read);
@@ -115,6 +135,7 @@ struct MergeReads : replayssm::impl::MergeReadsBase<MergeReads> {
     LogicalResult result = forEachKernel(getOperation(), Prepared::Derived, [&](replay::KernelOp kernel) {
       mergeReads<replay::ReadOp>(rewriter, kernel);
       mergeReads<replay::RingReadOp>(rewriter, kernel);
+      mergeReads<replay::ScoresOp>(rewriter, kernel);
       return success();
     });
     if (failed(result))

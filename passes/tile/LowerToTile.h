@@ -44,9 +44,6 @@ struct Signature {
 int64_t gateDim(replay::RingAttr format, const Dims &dims);
 /// Elements of a field of one record and head.
 int64_t fieldWidth(replay::FieldAttr field, const Dims &dims);
-/// The parents that make scores those of a tree; null of a chain. Fails where `op`
-/// has scores of both.
-mlir::FailureOr<Value> parentsOf(mlir::Operation *op, Value scores);
 
 class Lowering {
 public:
@@ -142,7 +139,8 @@ private:
   mlir::LogicalResult lowerAt(mlir::Operation &op, int64_t row, int64_t col);
   mlir::LogicalResult lowerTokenDecays(replay::TokenDecaysOp op);
   mlir::LogicalResult lowerWindowScores(replay::ScoresOp op);
-  Value scoreAt(replay::ScoresOp op, int64_t row, int64_t col);
+  void lowerChainScores(replay::ScoresOp op, Value x, Value scores);
+  Value scoreAt(Value scores, int64_t row, int64_t col);
   mlir::LogicalResult lowerSolve(replay::UtSolveOp op);
   mlir::LogicalResult lowerApply(replay::ApplyScoresOp op);
 
@@ -166,7 +164,6 @@ private:
   Value ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value otherwise);
   llvm::SmallVector<Value> pathDecays(Value gates, Value parents);
   Value pathDecay(Value gates, Value parents, int64_t i);
-  llvm::SmallVector<replay::ScoresOp> scoresLike(replay::ScoresOp op);
   mlir::LogicalResult lowerTreeScores(replay::ScoresOp op);
   mlir::LogicalResult lowerPathMask(replay::PathMaskOp op);
   std::pair<Value, Value> positionOf(Value position, Value base);
@@ -239,7 +236,6 @@ private:
   // Uniform values, i64 unless said.
   Value row, head, keyHead, vTile, vOffset;
   Value ownsKeyHead, ownsTile; // i1; null = every block
-  Value live;                  // i1
 
   llvm::StringMap<Value> buffers;      ///< Of this block's layer, where there are many.
   llvm::DenseMap<Value, Value> values; ///< Source value -> lowered value.

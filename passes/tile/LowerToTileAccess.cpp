@@ -150,7 +150,7 @@ LogicalResult Lowering::lowerRow(replay::RowOp op) {
     llvm_unreachable("unknown null rows");
   };
   Value slot = scalarLoad("state_idx", b.getI32Type(), row);
-  live = arith::CmpIOp::create(b, isLive(), slot, i32(0));
+  Value live = arith::CmpIOp::create(b, isLive(), slot, i32(0));
   // Slots stay i64; the source's index values are addresses only.
   values[op.getSlot()] = wide(slot);
   values[op.getLive()] = live;

@@ -148,7 +148,7 @@ LogicalResult Lowering::lowerRnorm(replay::RnormOp op) {
 }
 
 LogicalResult Lowering::lowerScores(replay::ScoresOp op) {
-  values[op.getScores()] = dot(f32(tileOf(op.getX(), {1, dims.K})),
-                               f32(tileOf(op.getY(), {1, dims.K})), 1);
+  for (auto [x, scores] : llvm::zip_equal(op.getXs(), op.getScores()))
+    values[scores] = dot(f32(tileOf(x, {1, dims.K})), f32(tileOf(op.getY(), {1, dims.K})), 1);
   return success();
 }

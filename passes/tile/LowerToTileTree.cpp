@@ -31,7 +31,7 @@ LogicalResult Lowering::lowerParents(replay::LoadParentsOp op) {
       Value isEarlier = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, given, i32(t));
       Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i32(t), length);
       // Null rows may hold anything.
-      Value isUsed = live ? Value(arith::AndIOp::create(b, isThere, live)) : isThere;
+      Value isUsed = op.getLive() ? Value(arith::AndIOp::create(b, isThere, values.lookup(op.getLive()))) : isThere;
       tile::ExpectOp::create(b, "parent", arith::SelectOp::create(b, isUsed, given, none), none, i32(t - 1));
       parent = arith::SelectOp::create(b, arith::AndIOp::create(b, isEarlier, isThere), given, none);
     }
@@ -109,50 +109,16 @@ Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// The parents that scores were formed with, behind what scales them.
-static void collectParents(Value scores, SmallVectorImpl<Value> &all) {
-  Operation *def = scores.getDefiningOp();
-  if (auto pairs = dyn_cast_or_null<replay::ScoresOp>(def))
-    return all.push_back(pairs.getParents());
-  for (Value operand : def ? def->getOperands() : ValueRange())
-    if (operand.getType() == scores.getType())
-      collectParents(operand, all);
-}
-
-FailureOr<Value> lower::parentsOf(Operation *op, Value scores) {
-  SmallVector<Value> all;
-  collectParents(scores, all);
-  if (all.empty() || llvm::all_equal(all))
-    return all.empty() ? Value() : all.front();
-  return op->emitOpError("expected scores that are all of a chain or all of one tree");
-}
-
-/// Scores that share their decays with `op` and can be formed along with it.
-SmallVector<replay::ScoresOp> Lowering::scoresLike(replay::ScoresOp op) {
-  SmallVector<replay::ScoresOp> group{op};
-  for (Operation *user : op.getG().getUsers()) {
-    auto other = dyn_cast<replay::ScoresOp>(user);
-    if (other && other != op && other->getBlock() == op->getBlock() && other.getG() == op.getG() && other.getY() == op.getY() &&
-        other.getParents() == op.getParents() && isDefinedBefore(other.getX(), op))
-      group.push_back(other);
-  }
-  return group;
-}
-
 /// With the decays in them; what is off the path is never read.
 LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
-  if (shared.contains(op.getScores()))
-    return success();
   int64_t count = dims.tokens;
   bool alongK = widthOf(op.getG()) > 1;
   Value ys = shared.lookup(op.getY());
   auto keysUpTo = [&](int64_t n) {
     return load(ys, i64(0), {n, dims.K}, b.getF32Type(), dims.K, layouts.keys(n));
   };
-  SmallVector<replay::ScoresOp> group = scoresLike(op);
-  for (replay::ScoresOp pairs : group) {
-    shared[pairs.getScores()] = alloc(count, count, b.getF32Type());
-  }
+  for (Value scores : op.getScores())
+    shared[scores] = alloc(count, count, b.getF32Type());
   SmallVector<Value> decay = alongK ? SmallVector<Value>() : pathDecays(op.getG(), op.getParents());
   Value keys = alongK ? Value() : keysUpTo(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -161,11 +127,11 @@ LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
       if (i > 0)
         keys = mul(keys, pathDecay(op.getG(), op.getParents(), i));
     }
-    for (replay::ScoresOp pairs : group) {
-      Value score = dot(keys, rowOf(pairs.getX(), i), 1);
+    for (auto [x, scores] : llvm::zip_equal(op.getXs(), op.getScores())) {
+      Value score = dot(keys, rowOf(x, i), 1);
       if (!alongK)
         score = mul(score, decay[i]);
-      store(score, shared[pairs.getScores()], i64(i * count), 1);
+      store(score, shared[scores], i64(i * count), 1);
     }
   }
   return success();

@@ -34,8 +34,8 @@ Value Lowering::rowOf(Value source, int64_t row, int64_t col) {
     return known;
   if (placeOf(source) == replay::Place::Remat)
     return form(source.getDefiningOp(), row, col);
-  if (auto pairs = source.getDefiningOp<replay::ScoresOp>(); pairs && shared.contains(source))
-    return scoreAt(pairs, row, col);
+  if (source.getDefiningOp<replay::ScoresOp>() && shared.contains(source))
+    return scoreAt(source, row, col);
   Value smem = shared.lookup(source);
   if (!smem)
     return values.lookup(source);
@@ -152,25 +152,31 @@ static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) {
 }
 
 LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
-  if (!op.isOfWindow() || dimOf(op.getX(), 0) != dims.tokens || dimOf(op.getY(), 0) != dims.tokens)
+  if (!op.isOfWindow() || dimOf(op.getY(), 0) != dims.tokens)
     return op.emitOpError() << "expected gates between " << dims.tokens << " tokens";
   if (op.getParents())
     return lowerTreeScores(op);
+  for (auto [x, scores] : llvm::zip_equal(op.getXs(), op.getScores()))
+    lowerChainScores(op, x, scores);
+  return success();
+}
+
+void Lowering::lowerChainScores(replay::ScoresOp op, Value x, Value scores) {
   int64_t count = dims.tokens, levels = replay::TokenDecaysOp::levels(count);
   bool alongK = dimOf(op.getDecays(), 1) > 1;
   auto rowsAlongK = [&](Value smem, int64_t first = 0) {
     return load(smem, i64(first * dims.K), {count, dims.K}, b.getF32Type(), dims.K, layouts.keys(count));
   };
-  Value xs = shared.lookup(op.getX()), ys = shared.lookup(op.getY()), decays = shared.lookup(op.getDecays());
+  Value xs = shared.lookup(x), ys = shared.lookup(op.getY()), decays = shared.lookup(op.getDecays());
   Value smem = alloc(alongK ? levels * count + 1 : count, count, b.getF32Type());
-  shared[op.getScores()] = smem;
+  shared[scores] = smem;
   auto pairsWith = [&](Value keys, Value x, int64_t level, int64_t i) {
     store(dot(keys, x, 1), smem, i64(scoreRow(count, alongK, level, i) * count), 1);
   };
   if (!alongK) {
     Value keys = rowsAlongK(ys);
     forTokens(count, [&](Value i) { store(dot(keys, rowAt(xs, i), 1), smem, arith::MulIOp::create(b, i, i64(count)), 1); });
-    return success();
+    return;
   }
   // Each token with itself, in one more row: nothing has decayed.
   store(dotRows(rowsAlongK(xs), rowsAlongK(ys)), smem, i64(levels * count * count), 1);
@@ -180,22 +186,22 @@ LogicalResult Lowering::lowerWindowScores(replay::ScoresOp op) {
       if (i >> level & 1) {
         Value fromMiddle = load(decays, i64((level * count + i) * dims.K), {1, dims.K}, b.getF32Type(), dims.K,
                                 layouts.keyRow(1));
-        pairsWith(keys, mul(rowOf(op.getX(), i), fromMiddle), level, i);
+        pairsWith(keys, mul(rowOf(x, i), fromMiddle), level, i);
       }
   }
-  return success();
 }
 
 /// P[i, j] for j <= i, in every thread.
-Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
+Value Lowering::scoreAt(Value scores, int64_t i, int64_t j) {
+  auto op = scores.getDefiningOp<replay::ScoresOp>();
   if (op.getParents())
-    return load(shared.lookup(op.getScores()), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
+    return load(shared.lookup(scores), i64(i * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                 layouts.scalar());
   using Decays = replay::TokenDecaysOp;
   bool alongK = dimOf(op.getDecays(), 1) > 1;
   int64_t level = i == j ? 0 : Decays::level(i, j);
   int64_t row = i == j && alongK ? Decays::levels(dims.tokens) * dims.tokens : scoreRow(dims.tokens, alongK, level, i);
-  Value score = load(shared.lookup(op.getScores()), i64(row * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
+  Value score = load(shared.lookup(scores), i64(row * dims.tokens + j), {1, 1}, b.getF32Type(), 1,
                      layouts.scalar());
   if (i == j || alongK)
     return score;
@@ -206,13 +212,10 @@ Value Lowering::scoreAt(replay::ScoresOp op, int64_t i, int64_t j) {
 /// d_i = beta_i (v_i - y_i - sum_{j<i} P_ij d_j): the recurrence itself.
 LogicalResult Lowering::lowerSolve(replay::UtSolveOp op) {
   SmallVector<Value> solved;
-  FailureOr<Value> parents = parentsOf(op, op.getScores());
-  if (failed(parents))
-    return failure();
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value error = arith::SubFOp::create(b, f32(rowOf(op.getV(), i)), rowOf(op.getY(), i));
     for (auto [j, d] : llvm::enumerate(solved))
-      error = ifOnPath(*parents, i, j, fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error), error);
+      error = ifOnPath(op.getParents(), i, j, fma(arith::NegFOp::create(b, rowOf(op.getScores(), i, j)), d, error), error);
     solved.push_back(mul(rowOf(op.getBeta(), i), error));
     define(op.getDelta(), i, solved.back());
   }
@@ -221,16 +224,13 @@ LogicalResult Lowering::lowerSolve(replay::UtSolveOp op) {
 
 /// Only earlier tokens, of a tree those of the path: another may hold anything.
 LogicalResult Lowering::lowerApply(replay::ApplyScoresOp op) {
-  FailureOr<Value> parents = parentsOf(op, op.getScores());
-  if (failed(parents))
-    return failure();
   for (int64_t i = 0; i < dims.tokens; ++i) {
     Value sum;
-    if (*parents) // Where a path starts is data.
+    if (op.getParents()) // Where a path starts is data.
       sum = splat({1, dims.bv}, 0);
     for (int64_t j = 0; j <= i; ++j) {
       Value score = rowOf(op.getScores(), i, j), d = rowOf(op.getDelta(), j);
-      sum = sum ? ifOnPath(*parents, i, j, fma(score, d, sum), sum) : mul(score, d);
+      sum = sum ? ifOnPath(op.getParents(), i, j, fma(score, d, sum), sum) : mul(score, d);
     }
     define(op.getO(), i, sum);
   }

@@ -83,7 +83,7 @@ static Value decaysFor(ScoresOp op) {
 static void splitScores(ScoresOp op) {
   if (!isWhole(op))
     return;
-  if (op.getX().getType().getDimSize(0) > 1) // One token has none that decays to it.
+  if (op.getY().getType().getDimSize(0) > 1) // One token has none that decays to it.
     op.getDecaysMutable().assign(decaysFor(op));
   op.getGMutable().clear();
 }

@@ -159,7 +159,7 @@ replay.kernel @scores_y shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lane
   %q = replay.load_token "q" : tensor<1x16xbf16>
   %v = replay.load_token "v" : tensor<1x8xbf16>
   // expected-error @below {{expected y to be 1x16 but got 1x8}}
-  %P = replay.scores %q, %v : (tensor<1x16xbf16>, tensor<1x8xbf16>) -> tensor<1x1xf32>
+  %P = replay.scores %q with %v : (tensor<1x16xbf16>, tensor<1x8xbf16>) -> tensor<1x1xf32>
 }
 
 // -----
@@ -170,7 +170,7 @@ replay.kernel @scores_g shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lane
   %S = replay.load_state %slot : <8, 16, f32>
   %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<1x16xbf16>) -> tensor<1x8xf32>
   // expected-error @below {{expected g to be 1x1 or 1x16 but got 1x8}}
-  %P = replay.scores %q, %q gated %y : (tensor<1x16xbf16>, tensor<1x16xbf16>, tensor<1x8xf32>) -> tensor<1x1xf32>
+  %P = replay.scores %q with %q gated %y : (tensor<1x16xbf16>, tensor<1x16xbf16>, tensor<1x8xf32>) -> tensor<1x1xf32>
 }
 
 // -----
@@ -178,7 +178,7 @@ replay.kernel @scores_g shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lane
 replay.kernel @scores_result shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   %q = replay.load_token "q" : tensor<1x16xbf16>
   // expected-error @below {{expected the result to be 1x1 but got 1x2}}
-  %P = replay.scores %q, %q : (tensor<1x16xbf16>, tensor<1x16xbf16>) -> tensor<1x2xf32>
+  %P = replay.scores %q with %q : (tensor<1x16xbf16>, tensor<1x16xbf16>) -> tensor<1x2xf32>
 }
 
 // -----
@@ -264,7 +264,7 @@ replay.kernel @plain_tree shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2
   %k = replay.load_token "k" window(%first, %length) : tensor<2x16xbf16>
   %p = replay.load_parents rows(%length) : tensor<2x1xi32>
   // expected-error @below {{expected gates beside parents}}
-  %P = replay.scores %k, %k tree %p : (tensor<2x16xbf16>, tensor<2x16xbf16>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %P = replay.scores %k with %k tree %p : (tensor<2x16xbf16>, tensor<2x16xbf16>, tensor<2x1xi32>) -> tensor<2x2xf32>
 }
 
 // -----
@@ -476,7 +476,7 @@ replay.kernel @scores_decays shape <H = 2, HV = 4, K = 16, V = 8> null lt0 windo
   %k = replay.load_token "k" : tensor<3x16xf32>
   %g = replay.load_token "a" : tensor<3x1xf32>
   // expected-error @below {{expected the decays to be 6x1 or 6x16 but got 3x1}}
-  %P = replay.scores %k, %k decayed %g : (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %P = replay.scores %k with %k decayed %g : (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
 }
 
 // -----
@@ -486,5 +486,72 @@ replay.kernel @scores_both shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 
   %g = replay.load_token "a" : tensor<3x1xf32>
   %d = replay.token_decays %g : tensor<3x1xf32> -> tensor<6x1xf32>
   // expected-error @below {{expected gates or what is made of them but got both}}
-  %P = replay.scores %k, %k gated %g decayed %d : (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x1xf32>, tensor<6x1xf32>) -> tensor<3x3xf32>
+  %P = replay.scores %k with %k gated %g decayed %d : (tensor<3x16xf32>, tensor<3x16xf32>, tensor<3x1xf32>, tensor<6x1xf32>) -> tensor<3x3xf32>
+}
+
+// -----
+
+replay.kernel @chain_and_tree shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4> {
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<2x1xi32>
+  %k = replay.load_token "k" window(%first, %length) : tensor<2x32xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
+  %P = replay.scores %k with %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  // expected-note @below {{formed here}}
+  %Q = replay.scores %k with %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %R = arith.addf %P, %Q : tensor<2x2xf32>
+  // expected-error @below {{expected the parents that its scores have}}
+  %o = replay.apply_scores %R, %v tree %p : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x1xi32>) -> tensor<2x32xf32>
+}
+
+// -----
+
+replay.kernel @solve_of_tree shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4> {
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<2x1xi32>
+  %k = replay.load_token "k" window(%first, %length) : tensor<2x32xf32>
+  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
+  %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
+  // expected-note @below {{formed here}}
+  %P = replay.scores %k with %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  // expected-error @below {{expected the parents that its scores have}}
+  %d = replay.ut_solve %P, %v, %v, %g : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>) -> tensor<2x32xf32>
+}
+
+// -----
+
+replay.kernel @solve_parents shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 3 kred <lanes = 8, vec = 4> {
+  %first, %length = replay.window
+  %p = replay.load_parents rows(%length) : tensor<3x1xi32>
+  %c = arith.constant dense<0.0> : tensor<2x2xf32>
+  %v = arith.constant dense<0.0> : tensor<2x32xf32>
+  %g = arith.constant dense<0.0> : tensor<2x1xf32>
+  // expected-error @below {{expected the parents to be 2x1 but got 3x1}}
+  %d = replay.ut_solve %c, %v, %v, %g tree %p : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<3x1xi32>) -> tensor<2x32xf32>
+}
+
+// -----
+
+replay.kernel @scores_of_none shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4> {
+  %k = replay.load_token "k" : tensor<1x32xf32>
+  // expected-error @below {{expected at least one x}}
+  "replay.scores"(%k) {operandSegmentSizes = array<i32: 0, 1, 0, 0, 0>} : (tensor<1x32xf32>) -> ()
+}
+
+// -----
+
+replay.kernel @scores_results shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4> {
+  %k = replay.load_token "k" : tensor<1x32xf32>
+  // expected-error @below {{expected one result per x but got 2 of them and 1 results}}
+  %P = replay.scores %k, %k with %k : (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x1xf32>
+}
+
+// -----
+
+replay.kernel @scores_x shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4> {
+  %k = replay.load_token "k" : tensor<2x32xf32>
+  %q = arith.constant dense<0.0> : tensor<1x32xf32>
+  // expected-error @below {{expected x to be 2x32 but got 1x32}}
+  %P:2 = replay.scores %k, %q with %k : (tensor<2x32xf32>, tensor<1x32xf32>, tensor<2x32xf32>) -> (tensor<2x2xf32>, tensor<1x2xf32>)
 }

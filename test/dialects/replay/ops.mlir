@@ -89,10 +89,10 @@ replay.kernel @unnamed shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring 
 // What a window's outputs are made of.
 // CHECK-LABEL: replay.kernel @window
 // CHECK: replay.cumulate %{{.*}} : tensor<3x1xf32>
-// CHECK: replay.scores %{{.*}}, %{{.*}} gated %{{.*}} : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
-// CHECK: replay.scores %{{.*}}, %{{.*}} : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
+// CHECK: replay.scores %{{.*}} with %{{.*}} gated %{{.*}} : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
+// CHECK: replay.scores %{{.*}} with %{{.*}} : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
 // CHECK: %[[DECAYS:.*]] = replay.token_decays %{{.*}} : tensor<3x1xf32> -> tensor<6x1xf32>
-// CHECK: replay.scores %{{.*}}, %{{.*}} decayed %[[DECAYS]] : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<6x1xf32>) -> tensor<3x3xf32>
+// CHECK: replay.scores %{{.*}} with %{{.*}} decayed %[[DECAYS]] : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<6x1xf32>) -> tensor<3x3xf32>
 // CHECK: %[[STAGED:.*]] = replay.stage %{{.*}} : tensor<1x16xf32> -> tensor<1x16xf32>
 // CHECK: %[[FACTOR:.*]] = replay.fetch %[[STAGED]] : tensor<1x16xf32>
 // CHECK: replay.scale %{{.*}}, %[[FACTOR]] : <8, 16, f32>, tensor<1x16xf32>
@@ -108,10 +108,10 @@ replay.kernel @window shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 3 kre
   %S = replay.load_state %slot : <8, 16, f32>
   %y = replay.read %S, %q : (!replay.state<8, 16, f32>, tensor<3x16xbf16>) -> tensor<3x8xf32>
   %G = replay.cumulate %b : tensor<3x1xf32>
-  %P = replay.scores %q, %k gated %G : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
-  %p = replay.scores %q, %dt : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
+  %P = replay.scores %q with %k gated %G : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %p = replay.scores %q with %dt : (tensor<3x16xbf16>, tensor<1x16xf32>) -> tensor<3x1xf32>
   %decays = replay.token_decays %G : tensor<3x1xf32> -> tensor<6x1xf32>
-  %Pd = replay.scores %q, %k decayed %decays : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<6x1xf32>) -> tensor<3x3xf32>
+  %Pd = replay.scores %q with %k decayed %decays : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<6x1xf32>) -> tensor<3x3xf32>
   %staged = replay.stage %dt : tensor<1x16xf32> -> tensor<1x16xf32>
   %factor = replay.fetch %staged : tensor<1x16xf32>
   %Sd = replay.scale %S, %factor : <8, 16, f32>, tensor<1x16xf32>
@@ -172,10 +172,12 @@ replay.layer @given <H = 2, HV = 4, K = 16, V = 8> null le0 {
 // CHECK: replay.load_row "dst_idx"
 // CHECK: replay.expect "dst_idx" %{{.*}} in %[[BASE]] to %{{.*}}
 // CHECK: %[[MASK:.*]] = replay.path_mask %[[N:.*]]
-// CHECK: %[[P:.*]] = replay.load_parents rows(%{{.*}}) : tensor<3x1xi32>
+// CHECK: %[[P:.*]] = replay.load_parents rows(%{{.*}}) live(%{{.*}}) : tensor<3x1xi32>
 // CHECK: replay.load_ring %[[RING]] valid(%[[N]]) base(%[[BASE]]) mask(%[[MASK]]) :
 // CHECK: replay.cumulate %{{.*}} tree(%[[P]] : tensor<3x1xi32>) : tensor<3x1xf32>
-// CHECK: replay.scores %{{.*}}, %{{.*}} gated %{{.*}} tree %[[P]] : (
+// CHECK: %[[SCORES:.*]]:2 = replay.scores %{{.*}}, %{{.*}} with %{{.*}} gated %{{.*}} tree %[[P]] : ({{.*}}) -> (tensor<3x3xf32>, tensor<3x3xf32>)
+// CHECK: %[[D:.*]] = replay.ut_solve %[[SCORES]]#0, %{{.*}}, %{{.*}}, %{{.*}} tree %[[P]] : (
+// CHECK: replay.apply_scores %[[SCORES]]#1, %[[D]] tree %[[P]] : (
 // CHECK: replay.append %[[RING]], %[[N]] ["raw_k", "g"] %{{.*}}, %{{.*}} rows(%{{.*}}) base(%[[BASE]]) :
 // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[S:.*]] = %{{.*}}) -> (!replay.state<8, 16, f32>)
 // CHECK: replay.load_row "accept_idx"[%[[I]]]
@@ -193,12 +195,15 @@ replay.kernel @tree shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #raw wind
   %n = replay.load_row "dst_idx"
   replay.expect "dst_idx" %n in %base to %length
   %mask = replay.path_mask %n
-  %p = replay.load_parents rows(%length) : tensor<3x1xi32>
+  %p = replay.load_parents rows(%length) live(%live) : tensor<3x1xi32>
   %R = replay.load_ring %ring valid(%n) base(%base) mask(%mask) : <#raw>
   %k = replay.load_token "k" window(%first, %length) : tensor<3x16xbf16>
   %g = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
   %G = replay.cumulate %g tree(%p : tensor<3x1xi32>) : tensor<3x1xf32>
-  %P = replay.scores %k, %k gated %g tree %p : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
+  %P, %Q = replay.scores %k, %k with %k gated %g tree %p : (tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x16xbf16>, tensor<3x1xf32>, tensor<3x1xi32>) -> (tensor<3x3xf32>, tensor<3x3xf32>)
+  %v = replay.load_token "v" window(%first, %length) : tensor<3x8xf32>
+  %D = replay.ut_solve %P, %v, %v, %g tree %p : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>
+  %o = replay.apply_scores %Q, %D tree %p : (tensor<3x3xf32>, tensor<3x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>
   replay.append %ring, %n ["raw_k", "g"] %k, %g rows(%length) base(%base) : tensor<3x16xbf16>, tensor<3x1xf32>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

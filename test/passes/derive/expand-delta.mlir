@@ -23,7 +23,7 @@
 // CHECK: %[[E:.*]] = arith.subf %[[VF]], %[[YK]]
 // CHECK: %[[BB:.*]] = tile.broadcast %[[BETA]]
 // CHECK: %[[D:.*]] = arith.mulf %[[BB]], %[[E]]
-// CHECK: %[[KQ:.*]] = replay.scores %[[Q]], %[[K]] :
+// CHECK: %[[KQ:.*]] = replay.scores %[[Q]] with %[[K]] :
 // CHECK: %[[KQB:.*]] = tile.broadcast %[[KQ]]
 // CHECK: %[[O:.*]] = math.fma %[[D]], %[[KQB]], %[[YQ]]
 // CHECK: %[[NEXT:.*]] = replay.rank1 %[[SD]], %[[D]], %[[K]]
@@ -54,8 +54,8 @@
 // CHECK: %[[YQ:.*]] = replay.read %[[R0]], %[[XQ]]
 // CHECK: %[[XK:.*]] = arith.mulf %[[K:.*]], %[[EXPB]]
 // CHECK: %[[YK:.*]] = replay.read %[[R0]], %[[XK]]
-// CHECK: %[[PK:.*]] = replay.scores %[[K]], %[[K]] gated %[[G]]
-// CHECK: %[[PQ:.*]] = replay.scores %[[Q]], %[[K]] gated %[[G]]
+// CHECK: %[[PK:.*]] = replay.scores %[[K]] with %[[K]] gated %[[G]]
+// CHECK: %[[PQ:.*]] = replay.scores %[[Q]] with %[[K]] gated %[[G]]
 // CHECK: %[[D:.*]] = replay.ut_solve %[[PK]], %[[YK]], %{{.*}}, %{{.*}}
 // CHECK: %[[OWN:.*]] = replay.apply_scores %[[PQ]], %[[D]]
 // CHECK: %[[O:.*]] = arith.addf %[[YQ]], %[[OWN]]

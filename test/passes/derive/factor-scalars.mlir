@@ -49,7 +49,7 @@ replay.kernel @reads shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kr
 // CHECK-LABEL: replay.kernel @scores
 // CHECK: %[[Q:.*]] = replay.load_token "q"
 // CHECK: %[[B:.*]] = replay.load_token "b"
-// CHECK: %[[P:.*]] = replay.scores %[[Q]], %[[Q]] gated %{{.*}} : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK: %[[P:.*]] = replay.scores %[[Q]] with %[[Q]] gated %{{.*}} : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
 // CHECK: %[[FLAT:.*]] = tensor.collapse_shape %[[B]]
 // CHECK: %[[ROW:.*]] = tensor.expand_shape %[[FLAT]] {{.*}} into tensor<1x2xf32>
 // CHECK: %[[X:.*]] = tile.broadcast %[[B]] : tensor<2x1xf32> -> tensor<2x2xf32>
@@ -62,7 +62,7 @@ replay.kernel @reads shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring #ring kr
 // CHECK: %[[B0:.*]] = tensor.extract_slice %[[B]][0, 0]
 // CHECK: %[[Q1:.*]] = tensor.extract_slice %[[Q]][1, 0]
 // CHECK: %[[B1:.*]] = tensor.extract_slice %[[B]][1, 0]
-// CHECK: %[[P1:.*]] = replay.scores %[[Q0]], %[[Q1]] :
+// CHECK: %[[P1:.*]] = replay.scores %[[Q0]] with %[[Q1]] :
 // CHECK: %[[B01:.*]] = arith.mulf %[[B0]], %[[B1]] : tensor<1x1xf32>
 // CHECK: arith.mulf %[[B01]], %[[P1]] : tensor<1x1xf32>
 replay.kernel @scores shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
@@ -71,12 +71,12 @@ replay.kernel @scores shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kre
   %v = replay.load_token "v" : tensor<2x8xf32>
   %bb = tile.broadcast %b : tensor<2x1xf32> -> tensor<2x16xf32>
   %bq = arith.mulf %q, %bb : tensor<2x16xf32>
-  %P = replay.scores %bq, %bq gated %b : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %P = replay.scores %bq with %bq gated %b : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
   %o = replay.apply_scores %P, %v : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   replay.store_out %o as f32 : tensor<2x8xf32>
   %q0 = tensor.extract_slice %bq[0, 0] [1, 16] [1, 1] : tensor<2x16xf32> to tensor<1x16xf32>
   %q1 = tensor.extract_slice %bq[1, 0] [1, 16] [1, 1] : tensor<2x16xf32> to tensor<1x16xf32>
-  %p = replay.scores %q0, %q1 : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<1x1xf32>
+  %p = replay.scores %q0 with %q1 : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<1x1xf32>
   %p2 = tile.broadcast %p : tensor<1x1xf32> -> tensor<2x8xf32>
   replay.store_out %p2 as f32 : tensor<2x8xf32>
 }

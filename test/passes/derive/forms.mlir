@@ -53,7 +53,7 @@
 // CHECK-NEXT: %[[ERR:.*]] = arith.subf %[[V]], %[[YK]]
 // CHECK-NEXT: %[[BETAB:.*]] = tile.broadcast %[[BETA]]
 // CHECK-NEXT: %[[D:.*]] = arith.mulf %[[BETAB]], %[[ERR]]
-// CHECK-NEXT: %[[QK:.*]] = replay.scores %[[Q]], %[[K]] :
+// CHECK-NEXT: %[[QK:.*]] = replay.scores %[[Q]] with %[[K]] :
 // CHECK-NEXT: %[[RQK:.*]] = arith.mulf %[[RQ]], %[[RK]] : tensor<1x1xf32>
 // CHECK-NEXT: %[[KQ:.*]] = arith.mulf %[[RQK]], %[[QK]] : tensor<1x1xf32>
 // CHECK-NEXT: %[[KQB:.*]] = tile.broadcast %[[KQ]] : tensor<1x1xf32> -> tensor<1x8xf32>
@@ -103,5 +103,5 @@
 // CHECK: %[[YQ:.*]] = arith.mulf %[[NQB]], %[[UQ]] : tensor<1x8xf32>
 // CHECK: %[[UK:.*]] = arith.addf %[[S]]#1, %[[Z]]#1 : tensor<1x8xf32>
 // CHECK: arith.mulf %{{.*}}, %[[UK]] : tensor<1x8xf32>
-// CHECK: %[[QK:.*]] = replay.scores %[[Q]], %[[K]] :
+// CHECK: %[[QK:.*]] = replay.scores %[[Q]] with %[[K]] :
 // CHECK: math.fma %{{.*}}, %{{.*}}, %[[YQ]] : tensor<1x8xf32>

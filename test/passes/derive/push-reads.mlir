@@ -11,7 +11,7 @@
 // CHECK: %[[B:.*]] = replay.load_token "b"
 // CHECK: %[[S:.*]] = replay.load_state
 // CHECK: %[[Y:.*]] = replay.read %[[S]], %[[Q]]
-// CHECK: %[[P:.*]] = replay.scores %[[Q]], %[[K]]
+// CHECK: %[[P:.*]] = replay.scores %[[Q]] with %[[K]]
 // CHECK: %[[BP:.*]] = arith.mulf %[[B]], %[[P]] : tensor<1x1xf32>
 // CHECK: %[[C:.*]] = tile.broadcast %[[BP]] : tensor<1x1xf32> -> tensor<1x8xf32>
 // CHECK: %[[O:.*]] = math.fma %[[D]], %[[C]], %[[Y]]

@@ -87,3 +87,40 @@ replay.kernel @interleaved shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <l
   %d = arith.addf %a, %c : tensor<1x8xf32>
   replay.store_out %d as f32 : tensor<1x8xf32>
 }
+
+// Scores of a window are merged where y, gates and parents are the same, so that what
+// decays is formed once; plain products have nothing in common.
+// CHECK-LABEL: replay.kernel @scores
+// CHECK: %[[P:.*]]:2 = replay.scores %[[K:.*]], %[[Q:.*]] with %[[K]] gated %[[G:.*]] tree %[[T:.*]] :
+// CHECK: %[[C:.*]]:2 = replay.scores %[[K]], %[[Q]] with %[[K]] gated %[[G]] :
+// CHECK: %[[Y:.*]] = replay.scores %[[K]] with %[[Q]] gated %[[G]] :
+// CHECK: replay.scores %[[K]] with %[[K]] : (
+// CHECK: replay.scores %[[Q]] with %[[K]] : (
+// CHECK: replay.apply_scores %[[P]]#0,
+// CHECK: replay.apply_scores %[[P]]#1,
+// CHECK: replay.apply_scores %[[C]]#1,
+// CHECK: replay.apply_scores %[[C]]#0,
+// CHECK: replay.apply_scores %[[Y]],
+replay.kernel @scores shape <H = 2, HV = 4, K = 16, V = 8> null lt0 window 2 kred <lanes = 4, vec = 4> {
+  %first, %length = replay.window
+  %t = replay.load_parents rows(%length) : tensor<2x1xi32>
+  %q = replay.load_token "q" : tensor<2x16xf32>
+  %k = replay.load_token "k" : tensor<2x16xf32>
+  %g = replay.load_token "a" : tensor<2x1xf32>
+  %v = replay.load_token "v" : tensor<2x8xf32>
+  %pk = replay.scores %k with %k gated %g tree %t : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %ck = replay.scores %k with %k gated %g : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %pq = replay.scores %q with %k gated %g tree %t : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %cq = replay.scores %q with %k gated %g : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %yq = replay.scores %k with %q gated %g : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %nk = replay.scores %k with %k : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x2xf32>
+  %nq = replay.scores %q with %k : (tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x2xf32>
+  %a = replay.apply_scores %pk, %v tree %t : (tensor<2x2xf32>, tensor<2x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>
+  %b = replay.apply_scores %pq, %a tree %t : (tensor<2x2xf32>, tensor<2x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>
+  %c = replay.apply_scores %cq, %b : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %d = replay.apply_scores %ck, %c : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %e = replay.apply_scores %yq, %d : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %f = replay.apply_scores %nk, %e : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %h = replay.apply_scores %nq, %f : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  replay.store_out %h as f32 : tensor<2x8xf32>
+}

@@ -66,7 +66,7 @@ replay.kernel @plain_scores shape <H = 1, HV = 1, K = 32, V = 32> null lt0 windo
   %first, %length = replay.window
   %q = replay.load_token "q" window(%first, %length) : tensor<2x32xf32>
   // expected-error @below {{expected gates between 2 tokens}}
-  %p = replay.scores %q, %q : (tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
+  %p = replay.scores %q with %q : (tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
 }
 
 // -----
@@ -163,23 +163,6 @@ replay.kernel @mask_and_base shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring
 
 // -----
 
-replay.kernel @chain_and_tree shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window 2 kred <lanes = 8, vec = 4>
-    tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
-  %slot, %ring, %live = replay.row
-  %first, %length = replay.window
-  %p = replay.load_parents rows(%length) : tensor<2x1xi32>
-  %k = replay.load_token "k" window(%first, %length) : tensor<2x32xf32>
-  %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
-  %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
-  %P = replay.scores %k, %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
-  %Q = replay.scores %k, %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
-  %R = arith.addf %P, %Q : tensor<2x2xf32>
-  // expected-error @below {{expected scores that are all of a chain or all of one tree}}
-  %o = replay.apply_scores %R, %v : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
-}
-
-// -----
-
 replay.kernel @two_dtypes shape <H = 1, HV = 2, K = 32, V = 32> null lt0 kred <lanes = 8, vec = 4>
     tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
   %slot, %ring, %live = replay.row
@@ -250,8 +233,8 @@ replay.kernel @constant_parents shape <H = 1, HV = 1, K = 8, V = 8> null lt0 win
   %p = arith.constant dense<0> : tensor<2x1xi32>
   %q = replay.load_token "q" window(%first, %length) : tensor<2x8xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
-  %s = replay.scores %q, %q gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
-  %o = replay.apply_scores %s, %q : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %s = replay.scores %q with %q gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %o = replay.apply_scores %s, %q tree %p : (tensor<2x2xf32>, tensor<2x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<2x8xf32>
 }
 

@@ -287,12 +287,12 @@ replay.kernel @scores_twice shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %length step %c1 {
-    %P = replay.scores %k, %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
+    %P = replay.scores %k with %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
     %o = replay.apply_scores %P, %v : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
     replay.store_out %o as f32 window(%first, %length) : tensor<2x32xf32>
   }
   scf.for %i = %c0 to %length step %c1 {
-    %P = replay.scores %k, %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
+    %P = replay.scores %k with %k gated %g : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) -> tensor<2x2xf32>
     %o = replay.apply_scores %P, %v : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
     replay.store_out %o as f32 window(%first, %length) : tensor<2x32xf32>
   }

@@ -4,11 +4,16 @@
 // parent and the token itself.
 // CHECK-LABEL: gpu.func @scalar_gates
 // CHECK-SAME: ["query_start_loc", "pointer", "i32"], ["parent", "pointer", "i32"]
+// CHECK: %[[LIVE:.*]] = arith.cmpi sge
 // CHECK: %[[N:.*]] = arith.index_cast %{{.*}} : i32 to index
 // CHECK: %[[LENGTH:.*]] = arith.index_cast %[[N]] : index to i32
 // CHECK: %[[GIVEN1:.*]] = llvm.load {{.*}} -> i32
 // CHECK: %[[EARLIER1:.*]] = arith.cmpi ult, %[[GIVEN1]], %{{.*}} : i32
 // CHECK: %[[THERE1:.*]] = arith.cmpi slt, %{{.*}}, %[[LENGTH]] : i32
+// A null row may hold anything.
+// CHECK: %[[USED1:.*]] = arith.andi %[[THERE1]], %[[LIVE]]
+// CHECK: %[[ASKED1:.*]] = arith.select %[[USED1]], %[[GIVEN1]], %{{.*}} : i32
+// CHECK: tile.expect "parent" %[[ASKED1]]
 // CHECK: %[[ANY1:.*]] = arith.andi %[[EARLIER1]], %[[THERE1]]
 // CHECK: %[[PARENT1:.*]] = arith.select %[[ANY1]], %[[GIVEN1]], %{{.*}} : i32
 // CHECK: %[[IS0:.*]] = arith.cmpi eq, %[[PARENT1]], %{{.*}} : i32
@@ -55,14 +60,14 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
     tiling <bv = 32, bc = 8, warps = 2, copy = direct, unroll = 1> {
   %slot, %ring, %live = replay.row
   %first, %length = replay.window
-  %p = replay.load_parents rows(%length) : tensor<3x1xi32>
+  %p = replay.load_parents rows(%length) live(%live) : tensor<3x1xi32>
   %k = replay.load_token "k" window(%first, %length) : tensor<3x32xf32>
   %v = replay.load_token "v" window(%first, %length) : tensor<3x32xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<3x1xf32>
   %beta = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
-  %P = replay.scores %k, %k gated %g tree %p : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
-  %D = replay.ut_solve %P, %v, %v, %beta : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>) -> tensor<3x32xf32>
-  %o = replay.apply_scores %P, %D : (tensor<3x3xf32>, tensor<3x32xf32>) -> tensor<3x32xf32>
+  %P = replay.scores %k with %k gated %g tree %p : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
+  %D = replay.ut_solve %P, %v, %v, %beta tree %p : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x32xf32>
+  %o = replay.apply_scores %P, %D tree %p : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x1xi32>) -> tensor<3x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<3x32xf32>
 }
 
@@ -116,10 +121,9 @@ replay.kernel @vector_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
   %beta = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
   %g = replay.gate precomputed(%a) : (tensor<3x32xf32>) -> tensor<3x32xf32>
   %G = replay.cumulate %g tree(%p : tensor<3x1xi32>) : tensor<3x32xf32>
-  %P = replay.scores %k, %k gated %g tree %p : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
-  %Q = replay.scores %q, %k gated %g tree %p : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
-  %D = replay.ut_solve %P, %G, %v, %beta : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>) -> tensor<3x32xf32>
-  %o = replay.apply_scores %Q, %D : (tensor<3x3xf32>, tensor<3x32xf32>) -> tensor<3x32xf32>
+  %P, %Q = replay.scores %k, %q with %k gated %g tree %p : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xi32>) -> (tensor<3x3xf32>, tensor<3x3xf32>)
+  %D = replay.ut_solve %P, %G, %v, %beta tree %p : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x32xf32>
+  %o = replay.apply_scores %Q, %D tree %p : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x1xi32>) -> tensor<3x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<3x32xf32>
 }
 
@@ -226,8 +230,8 @@ replay.kernel @two_of_five shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window
   %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
   %beta = replay.load_token "b" window(%first, %length) : tensor<2x1xf32>
-  %P = replay.scores %k, %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
-  %D = replay.ut_solve %P, %v, %v, %beta : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>) -> tensor<2x32xf32>
-  %o = replay.apply_scores %P, %D : (tensor<2x2xf32>, tensor<2x32xf32>) -> tensor<2x32xf32>
+  %P = replay.scores %k with %k gated %g tree %p : (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %D = replay.ut_solve %P, %v, %v, %beta tree %p : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x32xf32>
+  %o = replay.apply_scores %P, %D tree %p : (tensor<2x2xf32>, tensor<2x32xf32>, tensor<2x1xi32>) -> tensor<2x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<2x32xf32>
 }

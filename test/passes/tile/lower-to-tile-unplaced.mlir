@@ -11,7 +11,7 @@ replay.kernel @tree shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 2 kred <
   %g = replay.load_token "a" window(%first, %length) : tensor<2x1xf32>
   %ks = replay.stage %k {replay.place = #replay<place shared>} : tensor<2x8xf32> -> tensor<2x8xf32>
   // expected-error @below {{expected staged tokens as operands: run replay-place first}}
-  %P = replay.scores %ks, %ks gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %P = replay.scores %ks with %ks gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
 }
 
 // -----
@@ -25,5 +25,5 @@ replay.kernel @chain shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 2 kred 
   %d = replay.token_decays %g : tensor<2x8xf32> -> tensor<2x8xf32>
   %ks = replay.stage %k {replay.place = #replay<place shared>} : tensor<2x8xf32> -> tensor<2x8xf32>
   // expected-error @below {{expected staged tokens as operands: run replay-place first}}
-  %P = replay.scores %ks, %ks decayed %d : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
+  %P = replay.scores %ks with %ks decayed %d : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
 }

@@ -114,7 +114,7 @@ replay.kernel @scalar_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
   %v = replay.load_token "v" window(%first, %length) : tensor<3x32xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<3x1xf32>
   %beta = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
-  %P = replay.scores %k, %k gated %g : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %P = replay.scores %k with %k gated %g : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
   %D = replay.ut_solve %P, %v, %v, %beta : (tensor<3x3xf32>, tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x1xf32>) -> tensor<3x32xf32>
   %o = replay.apply_scores %P, %D : (tensor<3x3xf32>, tensor<3x32xf32>) -> tensor<3x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<3x32xf32>
@@ -156,7 +156,7 @@ replay.kernel @vector_gates shape <H = 1, HV = 2, K = 32, V = 32> null lt0 windo
   %q = replay.load_token "q" window(%first, %length) : tensor<3x32xf32>
   %v = replay.load_token "v" window(%first, %length) : tensor<3x32xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<3x32xf32>
-  %P = replay.scores %q, %q gated %g : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x3xf32>
+  %P = replay.scores %q with %q gated %g : (tensor<3x32xf32>, tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x3xf32>
   %o = replay.apply_scores %P, %v : (tensor<3x3xf32>, tensor<3x32xf32>) -> tensor<3x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<3x32xf32>
 }
@@ -303,7 +303,7 @@ replay.kernel @one_of_four shape <H = 1, HV = 2, K = 32, V = 32> null lt0 window
   %v = replay.load_token "v" window(%first, %length) : tensor<1x32xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<1x1xf32>
   %beta = replay.load_token "b" window(%first, %length) : tensor<1x1xf32>
-  %P = replay.scores %k, %k gated %g : (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  %P = replay.scores %k with %k gated %g : (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
   %D = replay.ut_solve %P, %v, %v, %beta : (tensor<1x1xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>) -> tensor<1x32xf32>
   %o = replay.apply_scores %P, %D : (tensor<1x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<1x32xf32>

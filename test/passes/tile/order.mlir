@@ -54,7 +54,7 @@ replay.kernel @phases shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kr
   %y = replay.read %S, %x : (!replay.state<8, 8, f32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   %sum = arith.addf %c, %y : tensor<1x8xf32>
   %o = arith.mulf %nb, %sum : tensor<1x8xf32>
-  %p = replay.scores %q, %q : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x1xf32>
+  %p = replay.scores %q with %q : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x1xf32>
   %pb = tile.broadcast %p : tensor<1x1xf32> -> tensor<1x8xf32>
   %po = arith.mulf %pb, %o : tensor<1x8xf32>
   replay.store_out %po as f32 : tensor<1x8xf32>

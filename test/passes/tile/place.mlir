@@ -21,7 +21,7 @@
 // CHECK-NEXT: %[[DECAYS:.*]] = replay.token_decays %[[AS]] : tensor<3x1xf32> -> tensor<6x1xf32>
 // CHECK-NEXT: %[[XS:.*]] = replay.stage %[[X]] {replay.place = #replay<place shared>}
 // CHECK-NEXT: replay.phase pairs
-// CHECK-NEXT: %[[P:.*]] = replay.scores %[[KS]], %[[XS]] decayed %[[DECAYS]] {replay.place = #replay<place shared>}
+// CHECK-NEXT: %[[P:.*]] = replay.scores %[[KS]] with %[[XS]] decayed %[[DECAYS]] {replay.place = #replay<place shared>}
 // CHECK: replay.phase reads
 // CHECK-NEXT: %[[Y:.*]] = replay.read %{{.*}}, %[[XS]] {replay.place = #replay<place shared>}
 // CHECK-NEXT: replay.apply_scores %[[P]], %[[Y]] :
@@ -44,7 +44,7 @@ replay.kernel @window shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 3 kred
   %kf = arith.extf %k : tensor<3x8xbf16> to tensor<3x8xf32>
   %r = tile.broadcast %na : tensor<3x1xf32> -> tensor<3x8xf32>
   %x = arith.mulf %kf, %r : tensor<3x8xf32>
-  %P = replay.scores %kf, %x gated %a : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %P = replay.scores %kf with %x gated %a : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
   %y = replay.read %S, %x : (!replay.state<8, 8, f32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   %o = replay.apply_scores %P, %y : (tensor<3x3xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   replay.store_out %o as f32 window(%first, %length) : tensor<3x8xf32>
@@ -102,12 +102,16 @@ replay.kernel @own_dtype shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring
 // CHECK-NEXT: %[[ES:.*]] = replay.stage %[[E]] {replay.place = #replay<place shared>}
 // CHECK-NEXT: %{{.*}}, %[[TOT:.*]] = replay.ring_weights %{{.*}} {replay.place = #replay<place spread>}
 // CHECK-NEXT: %[[TS:.*]] = replay.stage %[[TOT]] {replay.place = #replay<place shared>}
+// CHECK-NEXT: %[[EE:.*]] = math.exp %[[E]] {replay.place = #replay<place spread>}
+// CHECK-NEXT: %[[EES:.*]] = replay.stage %[[EE]]
 // CHECK-NEXT: replay.phase tokens
 // CHECK-NEXT: %[[EF:.*]] = replay.fetch %[[ES]] : tensor<1x8xf32>
 // CHECK-NEXT: %[[X:.*]] = arith.mulf %{{.*}}, %[[EF]]
 // CHECK-NEXT: %[[TF:.*]] = replay.fetch %[[TS]]
 // CHECK-NEXT: %[[XT:.*]] = arith.mulf %[[X]], %[[TF]]
-// CHECK-NEXT: arith.mulf %[[XT]], %[[EF]]
+// CHECK-NEXT: %[[XE:.*]] = arith.mulf %[[XT]], %[[EF]]
+// CHECK-NEXT: %[[EEF:.*]] = replay.fetch %[[EES]]
+// CHECK-NEXT: arith.mulf %[[XE]], %[[EEF]]
 // CHECK: scf.if
 // CHECK-NEXT: %[[SE:.*]] = replay.scale %{{.*}}, %[[ES]]
 // CHECK-NEXT: replay.store_state %[[SE]]
@@ -119,6 +123,7 @@ replay.kernel @own_dtype shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring
 // REGS-NEXT: %[[E:.*]] = math.exp %[[G]] :
 // REGS-NEXT: replay.ring_weights %{{.*}} {replay.place = #replay<place spread>}
 // REGS-NEXT: replay.stage
+// REGS-NEXT: math.exp %[[E]] :
 // REGS: arith.mulf %{{.*}}, %[[E]]
 // REGS: replay.scale %{{.*}}, %[[E]]
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, K>]>
@@ -138,7 +143,9 @@ replay.kernel @gates shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kre
   %x = arith.mulf %q, %e : tensor<1x8xf32>
   %xt = arith.mulf %x, %tot : tensor<1x8xf32>
   %xe = arith.mulf %xt, %e : tensor<1x8xf32>
-  %y = replay.read %S, %xe : (!replay.state<8, 8, f32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  %ee = math.exp %e : tensor<1x8xf32>
+  %xee = arith.mulf %xe, %ee : tensor<1x8xf32>
+  %y = replay.read %S, %xee : (!replay.state<8, 8, f32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   replay.store_out %y as f32 : tensor<1x8xf32>
   %Sd = replay.decay %S, %g : <8, 8, f32>, tensor<1x8xf32>
   scf.if %live {
@@ -164,8 +171,8 @@ replay.kernel @gates shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kre
 // CHECK-NEXT: replay.phase tokens
 // CHECK-NEXT: arith.mulf %{{.*}}, %[[ES]] {replay.place = #replay<place remat>}
 // CHECK-NOT: replay.fetch
-// CHECK: replay.scores %{{.*}}, %{{.*}} decayed %[[DS]]
-// CHECK: replay.scores %{{.*}}, %{{.*}} gated %[[GS]] tree
+// CHECK: replay.scores %{{.*}} with %{{.*}} decayed %[[DS]]
+// CHECK: replay.scores %{{.*}} with %{{.*}} gated %[[GS]] tree
 replay.kernel @gates_of_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 2 kred <lanes = 8, vec = 1>
     tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
   %slot, %ring, %live = replay.row
@@ -179,9 +186,9 @@ replay.kernel @gates_of_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 wind
   %e = math.exp %G : tensor<2x8xf32>
   %x = arith.mulf %k, %e : tensor<2x8xf32>
   %y = replay.read %S, %x : (!replay.state<8, 8, f32>, tensor<2x8xf32>) -> tensor<2x8xf32>
-  %P = replay.scores %k, %k gated %g : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
-  %Q = replay.scores %k, %k gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+  %P = replay.scores %k with %k gated %g : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
+  %Q = replay.scores %k with %k gated %g tree %p : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
   %o = replay.apply_scores %P, %y : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
-  %oq = replay.apply_scores %Q, %o : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %oq = replay.apply_scores %Q, %o tree %p : (tensor<2x2xf32>, tensor<2x8xf32>, tensor<2x1xi32>) -> tensor<2x8xf32>
   replay.store_out %oq as f32 window(%first, %length) : tensor<2x8xf32>
 }

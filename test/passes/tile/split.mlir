@@ -174,11 +174,11 @@ replay.kernel @decay shape <H = 1, HV = 1, K = 8, V = 8> null lt0 kred <lanes = 
 // CHECK: replay.cumulate %[[G:.*]] tree
 // CHECK: replay.cumulate %[[G]] :
 // CHECK-NEXT: %[[D:.*]] = replay.token_decays %[[G]] : tensor<3x1xf32> -> tensor<6x1xf32>
-// CHECK: replay.scores %[[K:.*]], %[[K]] decayed %[[D]] : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<6x1xf32>) -> tensor<3x3xf32>
-// CHECK: replay.scores %{{.*}}, %[[K]] decayed %[[D]] :
+// CHECK: replay.scores %[[K:.*]] with %[[K]] decayed %[[D]] : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<6x1xf32>) -> tensor<3x3xf32>
+// CHECK: replay.scores %{{.*}} with %[[K]] decayed %[[D]] :
 // CHECK: %[[DX:.*]] = replay.token_decays %[[X:.*]] :
-// CHECK-NEXT: replay.scores %[[K]], %[[K]] decayed %[[DX]] :
-// CHECK: replay.scores %[[K]], %[[K]] gated %[[G]] tree
+// CHECK-NEXT: replay.scores %[[K]] with %[[K]] decayed %[[DX]] :
+// CHECK: replay.scores %[[K]] with %[[K]] gated %[[G]] tree
 replay.kernel @between_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 3 kred <lanes = 8, vec = 1>
     tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
   %first, %length = replay.window
@@ -189,22 +189,22 @@ replay.kernel @between_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 windo
   %x = replay.load_token "b" window(%first, %length) : tensor<3x1xf32>
   %GT = replay.cumulate %g tree(%p : tensor<3x1xi32>) : tensor<3x1xf32>
   %G = replay.cumulate %g : tensor<3x1xf32>
-  %a = replay.scores %k, %k gated %g : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
-  %b = replay.scores %q, %k gated %g : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
-  %c = replay.scores %k, %k gated %x : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
-  %d = replay.scores %k, %k gated %g tree %p : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
+  %a = replay.scores %k with %k gated %g : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %b = replay.scores %q with %k gated %g : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %c = replay.scores %k with %k gated %x : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>) -> tensor<3x3xf32>
+  %d = replay.scores %k with %k gated %g tree %p : (tensor<3x8xf32>, tensor<3x8xf32>, tensor<3x1xf32>, tensor<3x1xi32>) -> tensor<3x3xf32>
 }
 
 // -----
 
 // One token has no other that it decays from.
 // CHECK-LABEL: replay.kernel @alone
-// CHECK: replay.scores %[[K:.*]], %[[K]] tree %{{.*}} : (
+// CHECK: replay.scores %[[K:.*]] with %[[K]] tree %{{.*}} : (
 replay.kernel @alone shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 1 of 2 kred <lanes = 8, vec = 1>
     tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
   %first, %length = replay.window
   %p = replay.load_parents rows(%length) : tensor<1x1xi32>
   %k = replay.load_token "k" window(%first, %length) : tensor<1x8xf32>
   %g = replay.load_token "a" window(%first, %length) : tensor<1x1xf32>
-  %a = replay.scores %k, %k gated %g tree %p : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xi32>) -> tensor<1x1xf32>
+  %a = replay.scores %k with %k gated %g tree %p : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xi32>) -> tensor<1x1xf32>
 }

@@ -261,6 +261,10 @@ def evaluate(name, x, rest, m):
     if name == "replay.ring_read":
         ys = [ring_read(x[0], x[1], e) for e in x[2:]]
         return ys if len(ys) > 1 else ys[0]
+    if name == "replay.scores":
+        count = int(re.search(r"operandSegmentSizes = array<i32: (\d+)", rest)[1])
+        ps = [scores(e, *x[count:]) for e in x[:count]]
+        return ps if len(ps) > 1 else ps[0]
     if name == "replay.ring_weights":
         return ring_weights(x[0], result_shapes(rest)[1][1])
     if name == "replay.cumulate":
@@ -287,7 +291,7 @@ def evaluate(name, x, rest, m):
     simple = {
         "replay.gate": gate, "replay.beta": sigmoid, "replay.delta": delta,
         "replay.decay": decay, "replay.rank1": rank1, "replay.replay": replay,
-        "replay.scores": scores, "scf.yield": lambda: None,
+        "scf.yield": lambda: None,
         "replay.ut_solve": ut_solve, "arith.extf": lambda a: a,
         "arith.mulf": lambda a, b: zip_with(lambda p, q: p * q, a, b),
         "arith.addf": lambda a, b: zip_with(lambda p, q: p + q, a, b),
