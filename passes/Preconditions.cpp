@@ -95,7 +95,33 @@ Value replayssm::stagedGates(replay::ScoresOp op) {
   return decays && cast<ShapedType>(decays.getType()).getDimSize(1) > 1 ? decays : Value();
 }
 
+/// Whether the lowering knows what this value stands for: states, records and parents
+/// have no form of their own in a tile program.
+static bool isKnown(Value value, Operation *def) {
+  Type type = value.getType();
+  if (isa<replay::StateType>(type))
+    return isa<replay::LoadStateOp, replay::WaitOp, replay::ReplayOp, replay::ScaleOp, replay::Rank1Op, scf::IfOp, scf::ForOp>(def);
+  if (isa<replay::RecordsType>(type))
+    return isa<replay::LoadRingOp, replay::StageRecordsOp, replay::RingReadOp>(def);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return !tensor || !tensor.getElementType().isInteger(32) || isa<replay::LoadParentsOp>(def);
+}
+
+static LogicalResult expectOrigins(replay::KernelOp kernel) {
+  WalkResult walk = kernel.getBody().walk([](Operation *op) {
+    for (Value result : op->getResults())
+      if (!isKnown(result, op)) {
+        op->emitOpError() << "expected states, records and parents of replay ops but got " << result.getType();
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 static LogicalResult expectPlaced(replay::KernelOp kernel) {
+  if (failed(expectOrigins(kernel)))
+    return failure();
   WalkResult walk = kernel.getBody().walk([](Operation *op) {
     SmallVector<Value> staged;
     for (OpOperand &use : stagedOperands(op))

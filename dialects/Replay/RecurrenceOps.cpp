@@ -295,29 +295,29 @@ LogicalResult CumulateOp::verify() {
   return getParents() ? expectShape(*this, "the parents", getParents(), rowsOf(getG()), 1) : success();
 }
 
-/// The scores that `value` is made of, elementwise.
-static void collectScores(Value value, llvm::SetVector<Operation *> &defs) {
-  Operation *def = value.getDefiningOp();
-  if (!def || !defs.insert(def) || isa<ScoresOp>(def))
-    return;
-  for (Value operand : def->getOperands())
-    if (operand.getType() == value.getType())
-      collectScores(operand, defs);
-}
-
-/// Of a path only its own scores are defined.
+/// Scores, behind what scales them, and what is made of them have the same parents: off
+/// its path nothing of a token is defined.
 static LogicalResult expectParents(Operation *op, Mat scores, Value parents) {
-  int64_t rows = rowsOf(scores);
-  if (parents && failed(expectShape(op, "the parents", cast<Mat>(parents), rows, 1)))
+  if (parents && failed(expectShape(op, "the parents", cast<Mat>(parents), rowsOf(scores), 1)))
     return failure();
   llvm::SetVector<Operation *> defs;
-  collectScores(scores, defs);
-  for (Operation *def : defs)
-    if (auto pairs = dyn_cast<ScoresOp>(def); pairs && pairs.getParents() != parents) {
+  auto visit = [&](Value value) {
+    if (Operation *def = value.getDefiningOp())
+      defs.insert(def);
+  };
+  visit(scores);
+  for (size_t next = 0; next < defs.size(); ++next) {
+    if (auto pairs = dyn_cast<ScoresOp>(defs[next])) {
+      if (pairs.getParents() == parents)
+        continue;
       InFlightDiagnostic diag = op->emitOpError("expected the parents that its scores have");
       diag.attachNote(pairs.getLoc()) << "formed here";
       return diag;
     }
+    for (Value operand : defs[next]->getOperands())
+      if (operand.getType() == scores.getType())
+        visit(operand);
+  }
   return success();
 }
 

@@ -1,7 +1,7 @@
-//===- LowerToTileColumns.cpp - One number for each token of a window -----===//
+//===- LowerToTileColumns.cpp - Norms, and sums of gates ------------------===//
 //
-// Gates, beta, norms and what is made of them: rows over the threads, so that each
-// is computed in few of them, and found in shared memory by all.
+// Of a window with rows over the threads, so that each number is computed in few of
+// them, or row by row.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/tile/LowerToTile.h"
@@ -10,40 +10,48 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-/// Each number in one thread.
-LogicalResult Lowering::lowerColumn(Operation &op) {
-  Value result = op.getResult(0);
-  if (auto norm = dyn_cast<replay::RnormOp>(op)) {
-    Value x = load(shared.lookup(norm.getX()), i64(0), {dims.tokens, dims.K}, b.getF32Type(), dims.K,
-                   layouts.keys(dims.tokens));
-    values[result] = rnorm(norm, x);
-    return success();
-  }
-  auto sums = dyn_cast<replay::CumulateOp>(op);
-  if (!sums)
-    return lowerPlain(op);
-  // Of row i the gates up to i, in ascending order.
-  Value smem = shared.lookup(sums.getG()), sum;
-  for (int64_t t = 0; t < dims.tokens; ++t) {
-    Value g = load(smem, i64(t), {dims.tokens, 1}, b.getF32Type(), 0, layouts.keyScalars(dims.tokens),
-                   i64((int64_t(1) << dims.tokens) - (int64_t(1) << t)));
-    sum = sum ? add(sum, g) : g;
-  }
-  values[result] = sum;
-  return success();
+/// Whether each number is in one thread.
+static bool isSpreadColumn(Value value) { return isColumn(value) && placeOf(value) == replay::Place::Spread; }
+
+static FailureOr<Results> lowerRnorm(replay::RnormOp op, Operands<replay::RnormOp> in, Emitter &b) {
+  Value x = only(in.getX());
+  bool isSpread = isSpreadColumn(op.getR());
+  x = isSpread ? b.load(x, b.i64(0), {b.dims.tokens, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.tokens))
+               : b.f32(b.broadcast(x, {1, b.dims.K}));
+  int64_t rows = isSpread ? b.dims.tokens : 1;
+  Value squares = rows == 1 ? b.dot(x, x, 1) : b.dotRows(x, x);
+  Value r = math::RsqrtOp::create(b, b.add(squares, b.splat({rows, 1}, op.getEps().convertToDouble())));
+  double scale = op.getScale().convertToDouble();
+  return one(scale == 1.0 ? r : b.mul(r, b.splat({rows, 1}, scale)));
 }
 
-/// Also of gates along K and in trees, row by row.
-LogicalResult Lowering::lowerCumulate(replay::CumulateOp op) {
-  SmallVector<Value> sums;
-  Value parents = op.getParents();
-  for (int64_t t = 0; t < dims.tokens; ++t) {
-    Value g = rowOf(op.getG(), t), sum = g;
-    if (t > 0)
-      sum = add(parents ? ofParent(parents, t, sums, splat(cast<RankedTensorType>(g.getType()).getShape(), 0))
-                        : sums.back(), g);
-    define(op.getSum(), t, sum);
-    sums.push_back(sum);
+/// Of row i the gates up to i, in ascending order.
+static FailureOr<Results> lowerSpreadSums(Value gates, Emitter &b) {
+  Value sum;
+  for (int64_t t = 0; t < b.dims.tokens; ++t) {
+    Value g = b.load(gates, b.i64(t), {b.dims.tokens, 1}, b.getF32Type(), 0, b.layouts.keyScalars(b.dims.tokens),
+                     b.i64((int64_t(1) << b.dims.tokens) - (int64_t(1) << t)));
+    sum = sum ? b.add(sum, g) : g;
   }
-  return success();
+  return one(sum);
+}
+
+static FailureOr<Results> lowerCumulate(replay::CumulateOp op, Operands<replay::CumulateOp> in, Emitter &b) {
+  if (isSpreadColumn(op.getSum()))
+    return lowerSpreadSums(only(in.getG()), b);
+  Tiles sums;
+  for (int64_t t = 0; t < b.dims.tokens; ++t) {
+    Value g = b.rowOf(op.getG(), t), before;
+    if (t > 0)
+      before = op.getParents()
+                   ? ofParent(b, in.getParents(), t, sums, b.splat(cast<RankedTensorType>(g.getType()).getShape(), 0))
+                   : sums.back();
+    sums.push_back(before ? b.add(before, g) : g);
+  }
+  return Results{sums};
+}
+
+void lower::addColumnPatterns(Patterns &patterns) {
+  patterns.add(lowerRnorm);
+  patterns.add(lowerCumulate, /*takesTokens=*/true);
 }

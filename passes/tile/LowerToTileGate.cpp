@@ -91,33 +91,33 @@ static Pair sumPair(ImplicitLocOpBuilder &b, Value x, Value y) {
 /// softplus(x) = max(x, 0) + log1p(exp(-|x|)): no branch, no overflow. Beyond +-rateBound
 /// exp(A_log) and softplus may leave f32 although g does not. Above, g is exp(A_log + x) where
 /// it is not beyond all bounds; below, only a large x counts, and a power of two changes sides.
-Value Lowering::softplusGate(Value a, Value bias, Value aLog) {
+static Value softplusGate(Emitter &b, Value a, Value bias, Value aLog) {
   using namespace mathk;
   ArrayRef<int64_t> shape = cast<ShapedType>(a.getType()).getShape();
   Value isLow = isBelow(b, aLog, -rateBound);
   Value scale = select(b, isLow, splatLike(b, aLog, 1 / rateScale), splatLike(b, aLog, 1));
-  Pair x = sumPair(b, mul(a, scale), mul(bias, scale));
+  Pair x = sumPair(b, b.mul(a, scale), b.mul(bias, scale));
   x.lo = finiteOrZero(b, x.lo);
   Value small = exp(b, neg(b, math::AbsFOp::create(b, x.hi)));
   Value positive = arith::MaximumFOp::create(b, x.hi, splatLike(b, x.hi, 0));
-  Value softplus = add(positive, math::Log1pOp::create(b, small));
+  Value softplus = b.add(positive, math::Log1pOp::create(b, small));
   // Far below zero softplus is exp(x): there the rounding of the sum itself, which
   // is sub-ulp of x but |x| ulps of the result, has to come back.
-  softplus = fma(x.lo, small, softplus);
+  softplus = b.fma(x.lo, small, softplus);
   Value raised = arith::MaximumFOp::create(b, aLog, splatLike(b, aLog, rateFloor));
-  raised = add(raised, splatLike(b, aLog, rateScaleLog));
-  Value exponent = broadcast(select(b, isLow, raised, aLog), shape), wide = broadcast(aLog, shape);
+  raised = b.add(raised, splatLike(b, aLog, rateScaleLog));
+  Value exponent = b.broadcast(select(b, isLow, raised, aLog), shape), wide = b.broadcast(aLog, shape);
   Value isHigh = isAbove(b, wide, rateBound);
   // A_log + x is exact where g is of any size.
-  exponent = select(b, isHigh, add(add(wide, x.hi), x.lo), exponent);
+  exponent = select(b, isHigh, b.add(b.add(wide, x.hi), x.lo), exponent);
   Value share = select(b, isHigh, splatLike(b, softplus, 1), softplus);
-  return mul(share, neg(b, exp(b, exponent)));
+  return b.mul(share, neg(b, exp(b, exponent)));
 }
 
 /// sigmoid(z) = (z < 0 ? e : 1) / (1 + e), e = exp(-|z|), z = exp(A_log) (a + dt_bias):
 /// far below zero a relative error of z counts |z| times, so z is a pair. Beyond +-rateBound
 /// a power of two goes from the rate to the sum: where z counts, both are then within f32.
-Value Lowering::safeGate(Value a, Value bias, Value aLog, double lowerBound) {
+static Value safeGate(Emitter &b, Value a, Value bias, Value aLog, double lowerBound) {
   using namespace mathk;
   Value isLow = isBelow(b, aLog, -rateBound), isHigh = isAbove(b, aLog, rateBound);
   Value one = splatLike(b, aLog, 1);
@@ -128,55 +128,54 @@ Value Lowering::safeGate(Value a, Value bias, Value aLog, double lowerBound) {
   // Scaled down before it is summed, up behind: the sum does not overflow.
   Value down = select(b, isLow, splatLike(b, aLog, 1 / rateScale), one);
   Value up = select(b, isHigh, splatLike(b, aLog, rateScale), one);
-  Pair x = sumPair(b, mul(a, down), mul(bias, down));
-  x = {mul(x.hi, up), mul(x.lo, up)};
+  Pair x = sumPair(b, b.mul(a, down), b.mul(bias, down));
+  x = {b.mul(x.hi, up), b.mul(x.lo, up)};
   Value moved = select(b, isLow, power(rateScaleBits), select(b, isHigh, power(-rateScaleBits), power(0)));
   Pair rate = expPair(b, clamp(b, aLog, rateFloor, rateCeiling), moved);
-  Value z = mul(x.hi, rate.hi);
-  Value zLo = fma(x.hi, rate.hi, neg(b, z));
-  zLo = finiteOrZero(b, fma(x.lo, rate.hi, fma(x.hi, rate.lo, zLo)));
+  Value z = b.mul(x.hi, rate.hi);
+  Value zLo = b.fma(x.hi, rate.hi, neg(b, z));
+  zLo = finiteOrZero(b, b.fma(x.lo, rate.hi, b.fma(x.hi, rate.lo, zLo)));
   Value isNegative = isBelow(b, z, 0);
   Value toward = select(b, isNegative, zLo, neg(b, zLo));
   Value size = math::AbsFOp::create(b, z), bound = splatLike(b, z, lowerBound);
   Value small = exp(b, neg(b, size));
-  small = fma(small, toward, small);
-  Value least = mul(small, bound);
+  small = b.fma(small, toward, small);
+  Value least = b.mul(small, bound);
   if (lowerBound < -vastBound) { // Multiplied by it, what an exponential flushes to zero counts.
-    Value root = exp(b, mul(size, splatLike(b, z, -0.5f)));
-    Value vast = mul(mul(root, bound), root);
-    least = select(b, isAbove(b, size, vastFrom), fma(vast, toward, vast), least);
+    Value root = exp(b, b.mul(size, splatLike(b, z, -0.5f)));
+    Value vast = b.mul(b.mul(root, bound), root);
+    least = select(b, isAbove(b, size, vastFrom), b.fma(vast, toward, vast), least);
   }
   Value share = select(b, isNegative, least, bound);
-  return arith::DivFOp::create(b, share, add(small, splatLike(b, z, 1)));
+  return arith::DivFOp::create(b, share, b.add(small, splatLike(b, z, 1)));
 }
 
-LogicalResult Lowering::lowerGate(replay::GateOp op) {
-  Value a = f32(values.lookup(op.getA())), g;
-  auto aLog = [&] { return values.lookup(op.getALog()); };
+static FailureOr<Results> lowerGate(replay::GateOp op, Operands<replay::GateOp> in, Emitter &b) {
+  Value a = b.f32(only(in.getA())), g;
+  auto aLog = [&] { return only(in.getParams()[0]); };
   auto bias = [&] {
-    return broadcast(values.lookup(op.getDtBias()), cast<ShapedType>(a.getType()).getShape());
+    return b.broadcast(only(in.getParams()[1]), cast<ShapedType>(a.getType()).getShape());
   };
   switch (op.getForm()) {
   case replay::GateForm::Softplus:
-    g = softplusGate(a, bias(), aLog());
+    g = softplusGate(b, a, bias(), aLog());
     break;
   case replay::GateForm::Safe:
-    g = safeGate(a, bias(), aLog(), op.getLowerBound()->convertToDouble());
+    g = safeGate(b, a, bias(), aLog(), op.getLowerBound()->convertToDouble());
     break;
   case replay::GateForm::Precomputed:
     g = a;
     break;
   }
-  values[op.getG()] = g;
-  return success();
+  return one(g);
 }
 
-LogicalResult Lowering::lowerBeta(replay::BetaOp op) {
-  Value x = f32(values.lookup(op.getB()));
+static FailureOr<Results> lowerBeta(replay::BetaOp op, Operands<replay::BetaOp> in, Emitter &b) {
+  Value x = b.f32(only(in.getB()));
   Type io = op.getB().getType().getElementType();
   auto sigmoid = [&] {
     Value one = splatLike(b, x, 1);
-    return Value(arith::DivFOp::create(b, one, add(one, exp(b, neg(b, x)))));
+    return Value(arith::DivFOp::create(b, one, b.add(one, exp(b, neg(b, x)))));
   };
   switch (op.getForm()) {
   case replay::BetaForm::SigmoidF32:
@@ -185,11 +184,15 @@ LogicalResult Lowering::lowerBeta(replay::BetaOp op) {
   case replay::BetaForm::SigmoidIO:
     x = sigmoid();
     if (!io.isF32())
-      x = f32(arith::TruncFOp::create(b, typeLike(x, io), x));
+      x = b.f32(arith::TruncFOp::create(b, typeLike(x, io), x));
     break;
   case replay::BetaForm::Precomputed:
     break;
   }
-  values[op.getBeta()] = op.getFactor() == 1 ? x : mul(x, splatLike(b, x, op.getFactor()));
-  return success();
+  return one(op.getFactor() == 1 ? x : b.mul(x, splatLike(b, x, op.getFactor())));
+}
+
+void lower::addGatePatterns(Patterns &patterns) {
+  patterns.add(lowerGate);
+  patterns.add(lowerBeta);
 }

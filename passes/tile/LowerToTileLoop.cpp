@@ -16,36 +16,36 @@ using namespace replayssm::lower;
 static bool isState(Value value) { return isa<replay::StateType>(value.getType()); }
 
 /// What a region yields or a loop starts from: states, and numbers as they stand.
-FailureOr<SmallVector<Value>> Lowering::lowerCarried(Operation *op, ValueRange sources) {
+static FailureOr<SmallVector<Value>> lowerCarried(Emitter &b, Operation *op, ValueRange sources) {
   SmallVector<Value> result;
   for (Value source : sources) {
     if (!isState(source) && !source.getType().isIntOrIndex())
-      return op->emitOpError() << "expected states, integers and indices to be carried but got "
-                               << source.getType();
-    Value lowered = isState(source) ? stateTile(source) : values.lookup(source);
-    result.push_back(source.getType().isIndex() ? asIndex(lowered) : lowered);
+      return op->emitOpError() << "expected states, integers and indices to be carried but got " << source.getType();
+    Value lowered = isState(source) ? stateTile(b, b.tiles(source)) : only(b.tiles(source));
+    result.push_back(source.getType().isIndex() ? b.asIndex(lowered) : lowered);
   }
   return result;
 }
 
-void Lowering::defineCarried(ValueRange sources, ValueRange lowered) {
-  for (auto [source, value] : llvm::zip_equal(sources, lowered))
-    values[source] = value;
+static Results oneEach(ValueRange values) {
+  Results results;
+  for (Value value : values)
+    results.push_back({value});
+  return results;
 }
 
 /// Lowers `from` into `to`, with what it yields.
-LogicalResult Lowering::lowerRegion(Block &from, Block &to) {
+static LogicalResult lowerRegion(Emitter &b, Block &from, Block &to) {
   OpBuilder::InsertionGuard guard(b);
   if (to.empty() || !to.back().hasTrait<OpTrait::IsTerminator>())
     b.setInsertionPointToEnd(&to);
   else
     b.setInsertionPoint(to.getTerminator());
-  for (Operation &inner : from.without_terminator())
-    if (failed(lowerOp(inner)))
-      return failure();
+  if (failed(b.lower(from)))
+    return failure();
   Operation *yield = from.getTerminator();
   b.setLoc(yield->getLoc());
-  FailureOr<SmallVector<Value>> yielded = lowerCarried(yield, yield->getOperands());
+  FailureOr<SmallVector<Value>> yielded = lowerCarried(b, yield, yield->getOperands());
   if (failed(yielded))
     return failure();
   if (!yielded->empty())
@@ -53,55 +53,55 @@ LogicalResult Lowering::lowerRegion(Block &from, Block &to) {
   return success();
 }
 
-LogicalResult Lowering::lowerIf(scf::IfOp op) {
+static FailureOr<Results> lowerIf(scf::IfOp op, Operands<scf::IfOp> in, Emitter &b) {
   SmallVector<Type> types;
   for (Value result : op.getResults())
-    types.push_back(isState(result) ? Type(tileType({dims.bv, dims.K}, b.getF32Type())) : result.getType());
-  auto branch = scf::IfOp::create(b, types, values.lookup(op.getCondition()), op.elseBlock() != nullptr);
-  if (failed(lowerRegion(*op.thenBlock(), *branch.thenBlock())) ||
-      (op.elseBlock() && failed(lowerRegion(*op.elseBlock(), *branch.elseBlock()))))
+    types.push_back(isState(result) ? Type(b.tileType({b.dims.bv, b.dims.K}, b.getF32Type())) : result.getType());
+  auto branch = scf::IfOp::create(b, types, only(in.getCondition()), op.elseBlock() != nullptr);
+  if (failed(lowerRegion(b, *op.thenBlock(), *branch.thenBlock())) ||
+      (op.elseBlock() && failed(lowerRegion(b, *op.elseBlock(), *branch.elseBlock()))))
     return failure();
-  defineCarried(op.getResults(), branch.getResults());
-  return success();
+  return oneEach(branch.getResults());
 }
 
-LogicalResult Lowering::lowerFor(scf::ForOp op) {
-  FailureOr<SmallVector<Value>> inits = lowerCarried(op, op.getInits());
+static FailureOr<Results> lowerFor(scf::ForOp op, Operands<scf::ForOp> in, Emitter &b) {
+  FailureOr<SmallVector<Value>> inits = lowerCarried(b, op, op.getInits());
   if (failed(inits))
     return failure();
-  auto bound = [&](Value source) { return asIndex(values.lookup(source)); };
-  auto loop = scf::ForOp::create(b, bound(op.getLowerBound()), bound(op.getUpperBound()),
-                                 bound(op.getStep()), *inits);
-  ++loopDepth;
+  auto bound = [&](ValueRange source) { return b.asIndex(only(source)); };
+  auto loop = scf::ForOp::create(b, bound(in.getLowerBound()), bound(in.getUpperBound()), bound(in.getStep()), *inits);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value number = loop.getInductionVar();
     Type type = op.getInductionVar().getType(); // bounds may be narrower than an index
-    values[op.getInductionVar()] = type.isIndex() ? number : Value(arith::IndexCastOp::create(b, type, number));
+    b.define(op.getInductionVar(), {type.isIndex() ? number : Value(arith::IndexCastOp::create(b, type, number))});
   }
-  defineCarried(op.getRegionIterArgs(), loop.getRegionIterArgs());
-  if (failed(lowerRegion(*op.getBody(), *loop.getBody())))
+  for (auto [source, carried] : llvm::zip_equal(op.getRegionIterArgs(), loop.getRegionIterArgs()))
+    b.define(source, {carried});
+  if (failed(lowerRegion(b, *op.getBody(), *loop.getBody())))
     return failure();
-  --loopDepth;
-  defineCarried(op.getResults(), loop.getResults());
-  return success();
+  return oneEach(loop.getResults());
 }
 
 //===----------------------------------------------------------------------===//
 // Records
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lowerLoadRecord(replay::LoadRecordOp op) {
-  replay::RingAttr format = kernel.getRingAttr();
+static FailureOr<Results> lowerLoadRecord(replay::LoadRecordOp op, Operands<replay::LoadRecordOp> in, Emitter &b) {
+  replay::RingAttr format = b.kernel.getRingAttr();
   replay::FieldAttr field = format.getField(op.getName());
   int64_t width = cast<ShapedType>(op.getValue().getType()).getDimSize(1);
-  auto [position, isThere] = positionOf(op.getPosition(), op.getBase());
-  Value at = arith::AddIOp::create(b, fieldOffset(values.lookup(op.getRing()), format, field),
-                                   arith::MulIOp::create(b, position, i64(width)));
+  auto [position, isThere] = positionOf(b, only(in.getPosition()), only(in.getBase()));
+  Value at = arith::AddIOp::create(b, fieldOffset(b, only(in.getRing()), format, field),
+                                   arith::MulIOp::create(b, position, b.i64(width)));
   bool alongV = field.getDim() == replay::FieldDim::V;
-  tile::Layout layout = alongV ? layouts.valueRow(1) : alongKeys(op.getValue());
-  values[op.getValue()] = load(arg(field.getBuffer()), at, {1, alongV ? dims.bv : width},
-                               field.getDtype(), width, layout, isThere);
-  return success();
+  tile::Layout layout = alongV ? b.layouts.valueRow(1) : b.alongKeys(op.getValue());
+  return one(b.load(b.arg(field.getBuffer()), at, {1, alongV ? b.dims.bv : width}, field.getDtype(), width, layout, isThere));
+}
+
+void lower::addLoopPatterns(Patterns &patterns) {
+  patterns.add(lowerIf);
+  patterns.add(lowerFor);
+  patterns.add(lowerLoadRecord);
 }

@@ -10,83 +10,61 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-tile::Layout Lowering::formedRow() const { return formsOnce ? layouts.spread(1) : layouts.keyRow(1); }
-
-/// One row along K, for every thread.
-Value Lowering::stagedRow(Value source) {
-  if (Value smem = shared.lookup(source))
-    return load(smem, i64(0), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
-  return values.lookup(source);
-}
-
-LogicalResult Lowering::lowerFetch(replay::FetchOp op) {
-  values[op.getY()] = stagedRow(op.getX());
-  return success();
+static FailureOr<Results> lowerFetch(replay::FetchOp op, Operands<replay::FetchOp> in, Emitter &b) {
+  return one(b.stagedRow(in.getX()));
 }
 
 /// In shared memory; what is rematerialised is formed with each element in one thread.
-LogicalResult Lowering::lowerStage(replay::StageOp op) {
+static FailureOr<Results> lowerStage(replay::StageOp op, Operands<replay::StageOp> in, Emitter &b) {
   Value x = op.getX();
-  Type element = getElementTypeOrSelf(op.getY());
-  int64_t count = op.getX().getType().getDimSize(0), width = isColumn(x) ? 1 : dims.K;
-  Value smem = alloc(count, width, element);
-  shared[op.getY()] = smem;
-  if (Value tile = values.lookup(x)) { // all rows
-    store(isColumn(x) ? tile : f32(tile), smem, i64(0), width);
-    return success();
+  int64_t count = op.getX().getType().getDimSize(0), width = isColumn(x) ? 1 : b.dims.K;
+  Value smem = b.alloc(count, width, getElementTypeOrSelf(op.getY()));
+  ValueRange tiles = in.getX();
+  if (tiles.size() == 1 && !isa<tile::SmemType>(tiles.front().getType())) { // all rows
+    b.store(isColumn(x) ? tiles.front() : b.f32(tiles.front()), smem, b.i64(0), width);
+    return one(smem);
   }
-  formsOnce = placeOf(x) == replay::Place::Remat;
+  bool once = placeOf(x) == replay::Place::Remat;
   for (int64_t t = 0; t < count; ++t) {
-    Value row = rowOf(x, t);
+    Value row = b.rowOf(x, t, 0, once);
     if (!isColumn(x))
-      row = f32(formsOnce ? row : broadcast(row, {1, dims.K}));
-    store(row, smem, i64(t * width), width);
+      row = b.f32(once ? row : b.broadcast(row, {1, b.dims.K}));
+    b.store(row, smem, b.i64(t * width), width);
   }
-  formsOnce = false;
-  return success();
+  return one(smem);
 }
 
-/// A loop, since loads of all tokens together would fill the registers; few tokens
-/// one behind another.
-void Lowering::forTokens(int64_t count, function_ref<void(Value)> body) {
-  if (!dims.isLoop(count)) {
-    for (int64_t t = 0; t < count; ++t)
-      body(i64(t));
-    return;
-  }
-  auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
-  loop->setAttr("tile.unroll", b.getI64IntegerAttr(dims.unroll));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(arith::IndexCastOp::create(b, b.getI64Type(), loop.getInductionVar()));
-}
-
-/// Token `t` of an operand.
-Value Lowering::rowAt(Value smem, Value t) {
-  return load(smem, arith::MulIOp::create(b, t, i64(dims.K)), {1, dims.K}, b.getF32Type(), dims.K, layouts.keyRow(1));
-}
-
-/// Each of `ys` for all its tokens: results of a loop in shared memory, where each
-/// thread finds its own again.
-void Lowering::readTokens(ValueRange ys, function_ref<Value(size_t, Value)> of) {
-  int64_t count = cast<ShapedType>(ys.front().getType()).getDimSize(0), next = 0;
+Results lower::readTokens(Emitter &b, ValueRange ys, function_ref<Value(size_t, Value)> of) {
+  int64_t count = cast<ShapedType>(ys.front().getType()).getDimSize(0);
   bool isShared = placeOf(ys.front()) == replay::Place::Shared;
+  Results results(ys.size());
   if (isShared)
-    for (Value y : ys)
-      shared[y] = alloc(count, dims.bv, b.getF32Type());
-  forTokens(count, [&](Value t) {
-    for (auto [i, y] : llvm::enumerate(ys))
+    for (Tiles &tiles : results)
+      tiles.push_back(b.alloc(count, b.dims.bv, b.getF32Type()));
+  b.forTokens(count, [&](Value t) {
+    for (auto [i, tiles] : llvm::enumerate(results))
       if (isShared)
-        store(of(i, t), shared[y], arith::MulIOp::create(b, t, i64(dims.bv)), dims.bv);
+        b.store(of(i, t), tiles.front(), arith::MulIOp::create(b, t, b.i64(b.dims.bv)), b.dims.bv);
       else
-        define(y, next, of(i, t));
-    ++next;
+        tiles.push_back(of(i, t));
   });
+  return results;
 }
 
-LogicalResult Lowering::lowerReadOfTokens(replay::ReadOp op) {
-  SmallVector<Value> xs = llvm::to_vector(llvm::map_range(op.getXs(), [&](Value x) { return shared.lookup(x); }));
-  Value state = stateTile(op.getState());
-  readTokens(op.getYs(), [&](size_t i, Value t) { return dot(rowAt(xs[i], t), state, 1, {}, layouts.spreadValues()); });
-  return success();
+static FailureOr<Results> lowerRead(replay::ReadOp op, Operands<replay::ReadOp> in, Emitter &b) {
+  Value state = stateTile(b, in.getState());
+  if (isWindowed(*op))
+    return readTokens(b, op.getYs(), [&](size_t i, Value t) {
+      return b.dot(b.rowAt(only(in.getXs()[i]), t), state, 1, {}, b.layouts.spreadValues());
+    });
+  Results results;
+  for (ValueRange x : in.getXs())
+    results.push_back({b.dot(b.f32(b.broadcast(only(x), {1, b.dims.K})), state, 1)});
+  return results;
+}
+
+void lower::addReadPatterns(Patterns &patterns) {
+  patterns.add(lowerStage, /*takesTokens=*/true);
+  patterns.add(lowerFetch);
+  patterns.add(lowerRead, /*takesTokens=*/true);
 }

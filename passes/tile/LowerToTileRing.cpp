@@ -21,107 +21,103 @@ int64_t lower::fieldWidth(replay::FieldAttr field, const Dims &dims) {
   llvm_unreachable("unknown field dimension");
 }
 
-Lowering::FieldShape Lowering::fieldShape(replay::FieldAttr field) {
-  int64_t width = fieldWidth(field, dims);
-  return {width, field.getDim() == replay::FieldDim::V ? dims.bv : width};
+FieldShape lower::fieldShape(Emitter &b, replay::FieldAttr field) {
+  int64_t width = fieldWidth(field, b.dims);
+  return {width, field.getDim() == replay::FieldDim::V ? b.dims.bv : width};
 }
 
-Value Lowering::fieldOffset(Value slot, replay::RingAttr format, replay::FieldAttr field) {
+Value lower::fieldOffset(Emitter &b, Value slot, replay::RingAttr format, replay::FieldAttr field) {
   auto headOf = [&] {
     switch (field.getHead()) {
     case replay::Head::Key:
-      return keyHead;
+      return b.grid.keyHead;
     case replay::Head::Value:
-      return head;
+      return b.grid.head;
     }
     llvm_unreachable("unknown head");
   };
   bool alongV = field.getDim() == replay::FieldDim::V;
-  return offset(field.getBuffer(), slot, headOf(), format.getLength() * fieldShape(field).width,
-                alongV ? vOffset : Value());
+  return b.offset(field.getBuffer(), slot, headOf(), format.getLength() * fieldShape(b, field).width,
+                  alongV ? b.grid.vOffset : Value());
 }
 
 /// How many records there are from the first position on; as a bit for each
 /// position where they lie elsewhere. Positions are never turned into logical
 /// order: records stay where they are, and no address waits for the base.
-Value Lowering::validRecords(replay::LoadRingOp op) {
-  if (op.getMask())
-    return values.lookup(op.getMask());
-  Value valid = values.lookup(op.getValid());
-  if (!op.getBase())
+static Value validRecords(Emitter &b, Operands<replay::LoadRingOp> in, int64_t length) {
+  if (Value mask = only(in.getMask()))
+    return mask;
+  Value valid = only(in.getValid());
+  if (in.getBase().empty())
     return valid;
-  int64_t length = op.getRecords().getType().getRing().getLength();
-  Value count = toI64(valid), base = toI64(values.lookup(op.getBase()));
-  Value low = arith::SubIOp::create(b, arith::ShLIOp::create(b, i64(1), count), i64(1));
-  Value all = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, count, i64(64));
-  low = arith::SelectOp::create(b, all, i64(-1), low);
+  Value count = b.toI64(valid), base = b.toI64(only(in.getBase()));
+  Value low = arith::SubIOp::create(b, arith::ShLIOp::create(b, b.i64(1), count), b.i64(1));
+  Value all = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, count, b.i64(64));
+  low = arith::SelectOp::create(b, all, b.i64(-1), low);
   // Rotated by the base; what leaves the ring above comes in below. In two steps:
   // a shift by 64 is none.
   Value up = arith::ShLIOp::create(b, low, base);
-  Value down = arith::ShRUIOp::create(b, arith::ShRUIOp::create(b, low, i64(1)),
-                                      arith::SubIOp::create(b, i64(length - 1), base));
+  Value down =
+      arith::ShRUIOp::create(b, arith::ShRUIOp::create(b, low, b.i64(1)), arith::SubIOp::create(b, b.i64(length - 1), base));
   Value bits = arith::OrIOp::create(b, up, down);
-  return length == 64 ? bits : Value(arith::AndIOp::create(b, bits, i64((int64_t(1) << length) - 1)));
+  return length == 64 ? bits : Value(arith::AndIOp::create(b, bits, b.i64((int64_t(1) << length) - 1)));
 }
 
-Value Lowering::rowsFrom(Value valid, int64_t first) {
+Value lower::rowsFrom(Emitter &b, Value valid, int64_t first) {
   if (first == 0)
     return valid;
   if (valid.getType().isInteger(64))
-    return arith::ShRUIOp::create(b, valid, i64(first));
-  Value rest = arith::SubIOp::create(b, valid, index(first));
-  return arith::MaxSIOp::create(b, rest, index(0));
+    return arith::ShRUIOp::create(b, valid, b.i64(first));
+  Value rest = arith::SubIOp::create(b, valid, b.index(first));
+  return arith::MaxSIOp::create(b, rest, b.index(0));
 }
 
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
 
-Lowering::Records Lowering::recordsOf(Value records) {
-  ArrayRef<Value> known = parts[records];
-  return {known[0], known[1], known[2], cast<replay::RecordsType>(records.getType()).getRing()};
-}
+Records::Records(ValueRange parts, Value source)
+    : slot(parts[0]), valid(parts[1]), base(parts.size() > 2 ? parts[2] : Value()),
+      format(cast<replay::RecordsType>(source.getType()).getRing()) {}
 
-LogicalResult Lowering::lowerLoadRing(replay::LoadRingOp op) {
+static FailureOr<Results> lowerLoadRing(replay::LoadRingOp op, Operands<replay::LoadRingOp> in, Emitter &b) {
   if (op.getMask() && op.getBase())
     return op.emitOpError("expected a linear ring for a mask of positions but got a circular one");
-  parts[op.getRecords()] = {values.lookup(op.getRing()), validRecords(op), op.getBase() ? values.lookup(op.getBase()) : Value()};
-  return success();
+  Tiles parts{only(in.getRing()), validRecords(b, in, op.getRecords().getType().getRing().getLength())};
+  if (op.getBase())
+    parts.push_back(only(in.getBase()));
+  return Results{parts};
 }
 
-Value Lowering::loadKeys(const Records &ring, int64_t pass) {
-  Value at = fieldOffset(ring.slot, ring.format, ring.format.getField(replay::RecordField::K));
+static Value loadKeys(Emitter &b, const Records &ring, int64_t pass) {
+  Value at = fieldOffset(b, ring.slot, ring.format, ring.format.getField(replay::RecordField::K));
   if (pass)
-    at = arith::AddIOp::create(b, at, i64(pass * dims.bc * dims.K));
-  int64_t rows = std::min(dims.bc, ring.format.getLength() - pass * dims.bc);
-  return load(arg("k_ring"), at, {rows, dims.K}, b.getF32Type(), dims.K, layouts.keys(dims.bc),
-              rowsFrom(ring.valid, pass * dims.bc));
+    at = arith::AddIOp::create(b, at, b.i64(pass * b.dims.bc * b.dims.K));
+  int64_t rows = std::min(b.dims.bc, ring.format.getLength() - pass * b.dims.bc);
+  return b.load(b.arg("k_ring"), at, {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc),
+                rowsFrom(b, ring.valid, pass * b.dims.bc));
 }
 
 /// Of keys the first pass, or a copy of all; all of other fields.
-LogicalResult Lowering::lowerLoadField(replay::LoadFieldOp op) {
-  Records ring = recordsOf(op.getRecords());
+static FailureOr<Results> lowerLoadField(replay::LoadFieldOp op, Operands<replay::LoadFieldOp> in, Emitter &b) {
+  Records ring(in.getRecords(), op.getRecords());
   replay::FieldAttr field = ring.format.getField(op.getName());
-  int64_t length = ring.format.getLength(), width = fieldShape(field).width, columns = fieldShape(field).columns;
-  Value memory = arg(field.getBuffer());
+  int64_t length = ring.format.getLength(), width = fieldShape(b, field).width, columns = fieldShape(b, field).columns;
+  Value memory = b.arg(field.getBuffer());
   if (placeOf(op.getValue()) == replay::Place::Shared) {
-    Value smem = alloc(length, width, field.getDtype());
-    parts[op.getValue()] = {smem, tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory,
-                                                       fieldOffset(ring.slot, ring.format, field), smem, ring.valid,
-                                                       IntegerAttr())};
-    return success();
+    Value smem = b.alloc(length, width, field.getDtype());
+    Value token = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory,
+                                       fieldOffset(b, ring.slot, ring.format, field), smem, ring.valid, IntegerAttr());
+    return Results{{smem, token}};
   }
   std::optional<replay::RecordField> known = field.getKnown();
-  if (known == replay::RecordField::K) {
-    values[op.getValue()] = loadKeys(ring, 0);
-    return success();
-  }
-  tile::Layout layout = field.getDim() == replay::FieldDim::V ? layouts.ringValues(length)
-                        : width == 1                          ? layouts.ringScalars(length)
-                                                              : layouts.spread(length);
-  values[op.getValue()] = load(memory, fieldOffset(ring.slot, ring.format, field), {length, columns}, field.getDtype(), width,
-                               layout, ring.valid);
-  return success();
+  if (known == replay::RecordField::K)
+    return one(loadKeys(b, ring, 0));
+  tile::Layout layout = field.getDim() == replay::FieldDim::V ? b.layouts.ringValues(length)
+                        : width == 1                          ? b.layouts.ringScalars(length)
+                                                              : b.layouts.spread(length);
+  return one(b.load(memory, fieldOffset(b, ring.slot, ring.format, field), {length, columns}, field.getDtype(), width, layout,
+                    ring.valid));
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,100 +125,104 @@ LogicalResult Lowering::lowerLoadField(replay::LoadFieldOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Weights along K lie in shared memory.
-LogicalResult Lowering::lowerWeights(replay::RingWeightsOp op) {
-  Value g = values.lookup(op.getG());
+static FailureOr<Results> lowerWeights(replay::RingWeightsOp op, Operands<replay::RingWeightsOp> in, Emitter &b) {
+  Value g = only(in.getG());
   auto type = cast<RankedTensorType>(g.getType());
   bool alongK = type.getDimSize(1) > 1;
-  auto scan = tile::ScanOp::create(b, type, tileType({1, type.getDimSize(1)}, b.getF32Type()), g,
-                                   recordsOf(op.getRecords()).base);
+  auto scan = tile::ScanOp::create(b, type, b.tileType({1, type.getDimSize(1)}, b.getF32Type()), g,
+                                   Records(in.getRecords(), op.getRecords()).base);
   Value w = math::ExpOp::create(b, scan.getSuffix());
-  values[op.getTot()] = math::ExpOp::create(b, scan.getTotal());
+  Value tot = math::ExpOp::create(b, scan.getTotal());
   if (alongK) {
-    Value smem = alloc(type.getDimSize(0), dims.K, b.getF32Type());
-    store(w, smem, i64(0), dims.K);
+    Value smem = b.alloc(type.getDimSize(0), b.dims.K, b.getF32Type());
+    b.store(w, smem, b.i64(0), b.dims.K);
     w = smem;
   }
-  values[op.getW()] = w;
-  return success();
+  return Results{{w}, {tot}};
 }
 
 /// Lanes share the sums over records as they share those over K.
-LogicalResult Lowering::expectSharedSums(Operation *op, Value records, Value w) {
-  if (dims.lanes != 8)
-    return op->emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring records, but got " << dims.lanes;
+LogicalResult lower::expectSharedSums(Emitter &b, Operation *op, Value records, Value w) {
+  if (b.dims.lanes != 8)
+    return op->emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring records, but got "
+                             << b.dims.lanes;
   auto weights = w.getDefiningOp<replay::RingWeightsOp>();
   if (!weights || weights.getRecords() != records || w != weights.getW())
     return op->emitOpError() << "expected the weights of the records that it reads";
   return success();
 }
 
-Lowering::KeyPasses Lowering::keyPasses(Value records, Value w, Value k) {
-  KeyPasses keys{recordsOf(records), values.lookup(w), {}, {}};
-  Value first = values.lookup(k);
-  if (isa<tile::SmemType>(first.getType()))
-    keys.smem = first;
+KeyPasses::KeyPasses(Records ring, Value w, Value k) : ring(ring), w(w) {
+  if (isa<tile::SmemType>(k.getType()))
+    smem = k;
   else
-    keys.loaded.push_back(first);
-  return keys;
+    loaded.push_back(k);
 }
 
 /// The keys of one pass, times their weights where these are along K.
-Value Lowering::weightedKeys(KeyPasses &keys, int64_t pass) {
-  int64_t length = keys.ring.format.getLength(), first = pass * dims.bc, rows = std::min(dims.bc, length - first);
+Value lower::weightedKeys(Emitter &b, KeyPasses &keys, int64_t pass) {
+  int64_t length = keys.ring.format.getLength(), first = pass * b.dims.bc, rows = std::min(b.dims.bc, length - first);
   Value tile;
   if (keys.smem) {
-    tile = load(keys.smem, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K, layouts.keys(dims.bc),
-                rowsFrom(keys.ring.valid, first));
+    tile = b.load(keys.smem, b.i64(first * b.dims.K), {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc),
+                  rowsFrom(b, keys.ring.valid, first));
   } else {
-    if (first + dims.bc < length) // the next pass is on its way while this one is used
-      keys.loaded.push_back(loadKeys(keys.ring, pass + 1));
+    if (first + b.dims.bc < length) // the next pass is on its way while this one is used
+      keys.loaded.push_back(loadKeys(b, keys.ring, pass + 1));
     tile = keys.loaded[pass];
   }
-  if (gateDim(keys.ring.format, dims) == 1)
+  if (gateDim(keys.ring.format, b.dims) == 1)
     return tile;
-  Value w = load(keys.w, i64(first * dims.K), {rows, dims.K}, b.getF32Type(), dims.K, layouts.keys(dims.bc));
-  return mul(tile, w);
+  Value w = b.load(keys.w, b.i64(first * b.dims.K), {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc));
+  return b.mul(tile, w);
 }
 
-LogicalResult Lowering::lowerRingRead(replay::RingReadOp op) {
-  if (failed(expectSharedSums(op, op.getRecords(), op.getW())))
+static FailureOr<Results> lowerRingRead(replay::RingReadOp op, Operands<replay::RingReadOp> in, Emitter &b) {
+  if (failed(expectSharedSums(b, op, op.getRecords(), op.getW())))
     return failure();
-  KeyPasses keys = keyPasses(op.getRecords(), op.getW(), op.getK());
-  Value w = values.lookup(op.getW()), d = values.lookup(op.getD());
+  KeyPasses keys(Records(in.getRecords(), op.getRecords()), only(in.getW()), only(in.getK()));
+  Value w = only(in.getW()), d = only(in.getD());
   int64_t length = keys.ring.format.getLength();
   // Those of a window are too many to keep in registers, and come one by one.
   int64_t count = cast<ShapedType>(op.getXs().front().getType()).getDimSize(0);
   bool several = count > 1;
   SmallVector<Value> xs, scores;
-  for (Value x : op.getXs()) {
-    xs.push_back(several ? shared.lookup(x) : f32(tileOf(x, {1, dims.K})));
-    scores.push_back(alloc(count, length, b.getF32Type()));
+  for (ValueRange x : in.getXs()) {
+    xs.push_back(several ? only(x) : b.f32(b.broadcast(only(x), {1, b.dims.K})));
+    scores.push_back(b.alloc(count, length, b.getF32Type()));
   }
-  auto scoresOf = [&](Value t) { return Value(arith::MulIOp::create(b, t, i64(length))); };
+  auto scoresOf = [&](Value t) { return Value(arith::MulIOp::create(b, t, b.i64(length))); };
 
   // Scores of every record, through shared memory from the rows' owners to all.
-  Value when = op.getWhen() ? values.lookup(op.getWhen()) : Value();
+  Value when = op.getWhen() ? only(in.getWhen()) : Value();
   Staged staged;
-  for (int64_t pass = 0; pass * dims.bc < length; ++pass) {
-    Value tile = weightedKeys(keys, pass);
-    forTokens(count, [&](Value t) {
+  for (int64_t pass = 0; pass * b.dims.bc < length; ++pass) {
+    Value tile = weightedKeys(b, keys, pass);
+    b.forTokens(count, [&](Value t) {
       for (auto [x, smem] : llvm::zip_equal(xs, scores)) {
-        Value at = arith::AddIOp::create(b, scoresOf(t), i64(pass * dims.bc));
-        store(dot(tile, several ? rowAt(x, t) : x, 1), smem, at, 1);
+        Value at = arith::AddIOp::create(b, scoresOf(t), b.i64(pass * b.dims.bc));
+        b.store(b.dot(tile, several ? b.rowAt(x, t) : x, 1), smem, at, 1);
       }
     });
     if (op.getStaged())
-      stageKeys(staged, keys, pass, tile, when);
+      stageKeys(b, staged, keys, pass, tile, when);
   }
-  if (op.getStaged()) {
-    stageValues(staged, keys.ring, w, d, when);
-    parts[op.getStaged()] = {staged.d, staged.k, staged.rows};
-  }
-  readTokens(op.getYs(), [&](size_t i, Value t) {
-    Value score = load(scores[i], scoresOf(t), {length, 1}, b.getF32Type(), 1, layouts.ringScalars(length));
-    if (gateDim(keys.ring.format, dims) == 1)
-      score = mul(w, score);
-    return dot(score, d, 0, {}, anchorOf(layouts.spreadValues()));
+  if (op.getStaged())
+    stageValues(b, staged, keys.ring, w, d, when);
+  Results results = readTokens(b, op.getYs(), [&](size_t i, Value t) {
+    Value score = b.load(scores[i], scoresOf(t), {length, 1}, b.getF32Type(), 1, b.layouts.ringScalars(length));
+    if (gateDim(keys.ring.format, b.dims) == 1)
+      score = b.mul(w, score);
+    return b.dot(score, d, 0, {}, b.anchorOf(op, b.layouts.spreadValues()));
   });
-  return success();
+  if (op.getStaged())
+    results.push_back(staged.parts());
+  return results;
+}
+
+void lower::addRingPatterns(Patterns &patterns) {
+  patterns.add(lowerLoadRing);
+  patterns.add(lowerLoadField);
+  patterns.add(lowerWeights);
+  patterns.add(lowerRingRead);
 }

@@ -6,71 +6,78 @@ using namespace replayssm;
 using namespace replayssm::lower;
 
 /// Of the state of a slot, or with `at` of its snapshot behind that token.
-Value Lowering::stateOffset(Value slot, Value at) {
-  Value inner = vOffset ? Value(arith::MulIOp::create(b, vOffset, i64(dims.K))) : Value();
+static Value stateOffset(Emitter &b, Value slot, Value at) {
+  Value inner = b.grid.vOffset ? Value(arith::MulIOp::create(b, b.grid.vOffset, b.i64(b.dims.K))) : Value();
   if (at) {
-    Value token = arith::MulIOp::create(b, toI64(at), i64(dims.HV * dims.V * dims.K));
+    Value token = arith::MulIOp::create(b, b.toI64(at), b.i64(b.dims.HV * b.dims.V * b.dims.K));
     inner = inner ? Value(arith::AddIOp::create(b, token, inner)) : token;
   }
-  return offset(at ? "snapshots" : "state", toI64(slot), head, dims.V * dims.K, inner);
+  return b.offset(at ? "snapshots" : "state", b.toI64(slot), b.grid.head, b.dims.V * b.dims.K, inner);
 }
 
 /// In registers as in memory; or on its way to shared memory, with the token of its copy.
-LogicalResult Lowering::lowerLoadState(replay::LoadStateOp op) {
+static FailureOr<Results> lowerLoadState(replay::LoadStateOp op, Operands<replay::LoadStateOp> in, Emitter &b) {
   Type element = op.getState().getType().getDtype();
-  Value at = stateOffset(values.lookup(op.getSlot()), op.getAt() ? values.lookup(op.getAt()) : Value());
-  Value memory = arg(op.getAt() ? "snapshots" : "state");
+  Value at = stateOffset(b, only(in.getSlot()), op.getAt() ? only(in.getAt()) : Value());
+  Value memory = b.arg(op.getAt() ? "snapshots" : "state");
   if (placeOf(op.getState()) != replay::Place::Shared) {
-    values[op.getState()] = load(memory, at, {dims.bv, dims.K}, element, dims.K, layouts.state());
-    return success();
+    return one(b.load(memory, at, {b.dims.bv, b.dims.K}, element, b.dims.K, b.layouts.state()));
   }
-  Value smem = alloc(dims.bv, dims.K, element);
-  parts[op.getState()] = {smem, tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory, at, smem, Value(),
-                                                     IntegerAttr())};
-  return success();
+  Value smem = b.alloc(b.dims.bv, b.dims.K, element);
+  Value token = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory, at, smem, Value(), IntegerAttr());
+  return Results{{smem, token}};
 }
 
-LogicalResult Lowering::lowerWait(replay::WaitOp op) {
-  ArrayRef<Value> copy = parts[op.getX()];
+static FailureOr<Results> lowerWait(replay::WaitOp op, Operands<replay::WaitOp> in, Emitter &b) {
+  ValueRange copy = in.getX();
   if (copy.size() != 2)
     return op.emitOpError("expected what is copied into shared memory");
   tile::WaitOp::create(b, copy[1]);
-  values[op.getY()] = copy[0];
-  return success();
+  return one(copy[0]);
 }
 
 /// The tile of a state in f32. From shared memory it is read again where it is needed
 /// again: registers are dearer.
-Value Lowering::stateTile(Value state) {
-  if (auto scale = state.getDefiningOp<replay::ScaleOp>())
-    return mul(stateTile(scale.getState()), stagedRow(scale.getFactor()));
-  Value tile = values.lookup(state);
-  if (auto smem = dyn_cast<tile::SmemType>(tile.getType()))
-    tile = load(tile, i64(0), {dims.bv, dims.K}, smem.getElementType(), dims.K, layouts.state());
-  return f32(tile);
+static Value baseTile(Emitter &b, Value state) {
+  if (auto smem = dyn_cast<tile::SmemType>(state.getType()))
+    state = b.load(state, b.i64(0), {b.dims.bv, b.dims.K}, smem.getElementType(), b.dims.K, b.layouts.state());
+  return b.f32(state);
 }
 
-LogicalResult Lowering::lowerRank1(replay::Rank1Op op) {
-  auto scale = op.getState().getDefiningOp<replay::ScaleOp>();
-  Value base = stateTile(scale ? scale.getState() : op.getState());
-  Value update = dot(tileOf(op.getD(), {1, dims.bv}), tileOf(op.getK(), {1, dims.K}), 0, {}, anchorOf(layouts.state()));
-  values[op.getResult()] = scale ? fma(stagedRow(scale.getFactor()), base, update) : add(base, update);
-  return success();
+Value lower::stateTile(Emitter &b, ValueRange state) {
+  Value base = baseTile(b, state.front());
+  return state.size() == 1 ? base : b.mul(base, b.stagedRow(state.back()));
 }
 
-LogicalResult Lowering::lowerRead(replay::ReadOp op) {
-  Value state = stateTile(op.getState());
-  for (auto [x, y] : llvm::zip_equal(op.getXs(), op.getYs()))
-    values[y] = dot(f32(tileOf(x, {1, dims.K})), state, 1);
-  return success();
+/// A base and its factor, until an update or a read needs the product.
+static FailureOr<Results> lowerScale(replay::ScaleOp op, Operands<replay::ScaleOp> in, Emitter &b) {
+  ValueRange state = in.getState();
+  Value base = state.size() == 1 ? state.front() : stateTile(b, state);
+  return Results{{base, only(in.getFactor())}};
 }
 
-LogicalResult Lowering::lowerStoreState(replay::StoreStateOp op) {
-  Value state = stateTile(op.getState());
+static FailureOr<Results> lowerRank1(replay::Rank1Op op, Operands<replay::Rank1Op> in, Emitter &b) {
+  ValueRange state = in.getState();
+  Value base = baseTile(b, state.front());
+  Value d = b.broadcast(only(in.getD()), {1, b.dims.bv}), k = b.broadcast(only(in.getK()), {1, b.dims.K});
+  Value update = b.dot(d, k, 0, {}, b.anchorOf(op, b.layouts.state()));
+  return one(state.size() == 1 ? b.add(base, update) : b.fma(b.stagedRow(state.back()), base, update));
+}
+
+static FailureOr<Results> lowerStoreState(replay::StoreStateOp op, Operands<replay::StoreStateOp> in, Emitter &b) {
+  Value state = stateTile(b, in.getState());
   Type element = op.getState().getType().getDtype();
   if (!element.isF32())
-    state = arith::TruncFOp::create(b, tileType({dims.bv, dims.K}, element), state);
-  Value at = op.getAt() ? values.lookup(op.getAt()) : Value();
-  store(state, arg(at ? "snapshots" : "state"), stateOffset(values.lookup(op.getSlot()), at), dims.K);
-  return success();
+    state = arith::TruncFOp::create(b, b.tileType({b.dims.bv, b.dims.K}, element), state);
+  Value at = op.getAt() ? only(in.getAt()) : Value();
+  b.store(state, b.arg(at ? "snapshots" : "state"), stateOffset(b, only(in.getSlot()), at), b.dims.K);
+  return Results{};
+}
+
+void lower::addStatePatterns(Patterns &patterns) {
+  patterns.add(lowerLoadState);
+  patterns.add(lowerWait);
+  patterns.add(lowerScale);
+  patterns.add(lowerRank1);
+  patterns.add(lowerStoreState);
 }

@@ -14,7 +14,7 @@ static LogicalResult expectWindow(Operation *op, bool hasWindow, int64_t count) 
   return op->emitOpError() << "expected the window of " << count << " tokens";
 }
 
-LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
+static FailureOr<Results> lowerToken(replay::LoadTokenOp op, Operands<replay::LoadTokenOp> in, Emitter &b) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
   int64_t count = type.getDimSize(0), width = type.getDimSize(1);
   if (failed(expectWindow(op, !op.getWindow().empty(), count)))
@@ -28,7 +28,7 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
     break;
   case replay::TokenInput::K:
     ofKeyHead = true;
-    inner = i64(dims.H * dims.K);
+    inner = b.i64(b.dims.H * b.dims.K);
     break;
   case replay::TokenInput::V:
     isValue = true;
@@ -39,69 +39,62 @@ LogicalResult Lowering::lowerToken(replay::LoadTokenOp op) {
   }
   StringRef name = op.getBuffer();
   if (ofKeyHead) {
-    Value at = offset(name, tokenAt(op.getWindow(), 0), keyHead, dims.K, inner);
+    Value at = b.offset(name, b.tokenAt(in.getWindow(), 0), b.grid.keyHead, b.dims.K, inner);
     bool several = count > 1; // rows over the threads: these pass through shared memory
-    Value tile = load(arg(name), at, {count, dims.K}, element, several ? 0 : dims.K,
-                      several ? layouts.keys(count) : layouts.keyRow(1), tokensFrom(op.getWindow(), 0),
-                      several ? arg((name + "_stride").str()) : Value());
-    values[op.getValue()] = tile;
-    return success();
+    Value tile = b.load(b.arg(name), at, {count, b.dims.K}, element, several ? 0 : b.dims.K,
+                        several ? b.layouts.keys(count) : b.layouts.keyRow(1), b.tokensFrom(in.getWindow(), 0),
+                        several ? b.arg((name + "_stride").str()) : Value());
+    return one(tile);
   }
   if (isColumn(op.getValue()) && placeOf(op.getValue()) == replay::Place::Spread) {
-    values[op.getValue()] = load(arg(name), offset(name, tokenAt(op.getWindow(), 0), head, 1), {count, 1}, element, 0,
-                                  layouts.keyScalars(count), tokensFrom(op.getWindow(), 0), arg((name + "_stride").str()));
-    return success();
+    Value at = b.offset(name, b.tokenAt(in.getWindow(), 0), b.grid.head, 1);
+    return one(b.load(b.arg(name), at, {count, 1}, element, 0, b.layouts.keyScalars(count), b.tokensFrom(in.getWindow(), 0),
+                      b.arg((name + "_stride").str())));
   }
+  Tiles rows;
   for (int64_t t = 0; t < count; ++t) {
-    Value token = tokenAt(op.getWindow(), t), there = tokensFrom(op.getWindow(), t), tile;
+    Value token = b.tokenAt(in.getWindow(), t), there = b.tokensFrom(in.getWindow(), t), tile;
     if (isValue) {
-      inner = i64(2 * dims.H * dims.K);
-      if (vOffset)
-        inner = arith::AddIOp::create(b, inner, vOffset);
-      tile = load(arg(name), offset(name, token, head, dims.V, inner), {1, dims.bv},
-                  element, dims.V, valueLayout(), there);
+      inner = b.i64(2 * b.dims.H * b.dims.K);
+      if (b.grid.vOffset)
+        inner = arith::AddIOp::create(b, inner, b.grid.vOffset);
+      tile = b.load(b.arg(name), b.offset(name, token, b.grid.head, b.dims.V, inner), {1, b.dims.bv}, element, b.dims.V,
+                    b.valueLayout(op), there);
     } else {
-      tile = load(arg(name), offset(name, token, head, width), {1, width}, element, width,
-                  alongKeys(op.getValue()), there);
+      tile = b.load(b.arg(name), b.offset(name, token, b.grid.head, width), {1, width}, element, width,
+                    b.alongKeys(op.getValue()), there);
     }
-    define(op.getValue(), t, tile);
+    rows.push_back(tile);
   }
-  return success();
+  return Results{rows};
 }
 
-LogicalResult Lowering::lowerParam(replay::LoadParamOp op) {
+static FailureOr<Results> lowerParam(replay::LoadParamOp op, Operands<replay::LoadParamOp> in, Emitter &b) {
   StringRef name = op.getName();
   int64_t width = cast<ShapedType>(op.getValue().getType()).getDimSize(1);
-  values[op.getValue()] =
-      load(arg(name), offset(name, {}, head, width), {1, width}, b.getF32Type(), width,
-           alongKeys(op.getValue()));
-  return success();
+  return one(b.load(b.arg(name), b.offset(name, {}, b.grid.head, width), {1, width}, b.getF32Type(), width,
+                    b.alongKeys(op.getValue())));
 }
 
-LogicalResult Lowering::lowerStoreOut(replay::StoreOutOp op) {
+static FailureOr<Results> lowerStoreOut(replay::StoreOutOp op, Operands<replay::StoreOutOp> in, Emitter &b) {
   int64_t count = cast<ShapedType>(op.getValue().getType()).getDimSize(0);
   if (failed(expectWindow(op, !op.getWindow().empty(), count)))
     return failure();
   for (int64_t t = 0; t < count; ++t) {
-    Value out = broadcast(rowOf(op.getValue(), t), {1, dims.bv});
+    Value out = b.broadcast(b.rowOf(op.getValue(), t), {1, b.dims.bv});
     if (!op.getIo().isF32())
-      out = arith::TruncFOp::create(b, tileType({1, dims.bv}, op.getIo()), out);
-    storeOut(op, t, out);
+      out = arith::TruncFOp::create(b, b.tileType({1, b.dims.bv}, op.getIo()), out);
+    Value at = b.offset("out", b.tokenAt(in.getWindow(), t), b.grid.head, b.dims.V, b.grid.vOffset);
+    b.store(out, b.arg("out"), at, b.dims.V, b.tokensFrom(in.getWindow(), t));
   }
-  return success();
+  return Results{};
 }
 
-void Lowering::storeOut(replay::StoreOutOp op, int64_t t, Value out) {
-  store(out, arg("out"), offset("out", tokenAt(op.getWindow(), t), head, dims.V, vOffset), dims.V,
-        tokensFrom(op.getWindow(), t));
-}
-
-/// Blocks that an address does not tell apart: the first of them stores. Null = all.
-Value Lowering::ownerOf(replay::FieldAttr field) {
+Value lower::ownerOf(Emitter &b, replay::FieldAttr field) {
   Value ofHead, ofTile;
   switch (field.getHead()) {
   case replay::Head::Key:
-    ofHead = ownsKeyHead;
+    ofHead = b.grid.ownsKeyHead;
     break;
   case replay::Head::Value:
     break;
@@ -109,7 +102,7 @@ Value Lowering::ownerOf(replay::FieldAttr field) {
   switch (field.getDim()) {
   case replay::FieldDim::One:
   case replay::FieldDim::K:
-    ofTile = ownsTile;
+    ofTile = b.grid.ownsTile;
     break;
   case replay::FieldDim::V:
     break;
@@ -119,14 +112,13 @@ Value Lowering::ownerOf(replay::FieldAttr field) {
   return arith::AndIOp::create(b, ofHead, ofTile);
 }
 
-/// Of `count` records from `wp` on, as i64.
-SmallVector<Value> Lowering::positionsFrom(Value wp, Value base, int64_t count) {
+SmallVector<Value> lower::positionsFrom(Emitter &b, Value wp, Value base, int64_t count) {
   SmallVector<Value> positions;
-  Value first = toI64(wp), length = i64(kernel.getRingAttr().getLength());
+  Value first = b.toI64(wp), length = b.i64(b.kernel.getRingAttr().getLength());
   if (base)
-    first = arith::AddIOp::create(b, first, toI64(base));
+    first = arith::AddIOp::create(b, first, b.toI64(base));
   for (int64_t t = 0; t < count; ++t) {
-    Value at = t ? Value(arith::AddIOp::create(b, first, i64(t))) : first;
+    Value at = t ? Value(arith::AddIOp::create(b, first, b.i64(t))) : first;
     if (base) {
       Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, length);
       at = arith::SelectOp::create(b, wraps, arith::SubIOp::create(b, at, length), at);
@@ -136,33 +128,39 @@ SmallVector<Value> Lowering::positionsFrom(Value wp, Value base, int64_t count) 
   return positions;
 }
 
-LogicalResult Lowering::lowerAppend(replay::AppendOp op) {
-  replay::RingAttr format = kernel.getRingAttr();
-  Value wp = values[op.getWp()];
+static FailureOr<Results> lowerAppend(replay::AppendOp op, Operands<replay::AppendOp> in, Emitter &b) {
+  replay::RingAttr format = b.kernel.getRingAttr();
+  Value wp = only(in.getWp());
   int64_t count = cast<ShapedType>(op.getValues().front().getType()).getDimSize(0);
   if (failed(expectWindow(op, op.getLength() != nullptr, count)))
     return failure();
-  SmallVector<Value> positions =
-      positionsFrom(wp, op.getBase() ? values[op.getBase()] : Value(), op.getBase() ? count : 1);
+  SmallVector<Value> positions = positionsFrom(b, wp, op.getBase() ? only(in.getBase()) : Value(), op.getBase() ? count : 1);
   // How many of them lie in the ring.
-  Value fits = arith::SubIOp::create(b, index(format.getLength()), wp);
+  Value fits = arith::SubIOp::create(b, b.index(format.getLength()), wp);
   if (op.getLength())
-    fits = arith::MinSIOp::create(b, values[op.getLength()], fits);
-  Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, index(0));
-  fits = arith::SelectOp::create(b, starts, fits, index(0));
+    fits = arith::MinSIOp::create(b, only(in.getLength()), fits);
+  Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, wp, b.index(0));
+  fits = arith::SelectOp::create(b, starts, fits, b.index(0));
   for (auto [name, value] : llvm::zip_equal(op.getFields().getAsRange<StringAttr>(), op.getValues())) {
     replay::FieldAttr field = format.getField(name);
-    int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
-    Value owner = ownerOf(field);
-    Value first = fieldOffset(values[op.getRing()], format, field), at;
+    int64_t width = fieldShape(b, field).width, columns = fieldShape(b, field).columns;
+    Value owner = ownerOf(b, field);
+    Value first = fieldOffset(b, only(in.getRing()), format, field), at;
     for (int64_t t = 0; t < count; ++t) {
       if (t < int64_t(positions.size()))
-        at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], i64(width)));
+        at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], b.i64(width)));
       bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
-      Value here = follows ? Value(arith::AddIOp::create(b, at, i64(t * width))) : at;
-      Value tile = broadcast(rowOf(value, t), {1, columns});
-      store(tile, arg(field.getBuffer()), here, width, rowsFrom(fits, t), owner);
+      Value here = follows ? Value(arith::AddIOp::create(b, at, b.i64(t * width))) : at;
+      Value tile = b.broadcast(b.rowOf(value, t), {1, columns});
+      b.store(tile, b.arg(field.getBuffer()), here, width, rowsFrom(b, fits, t), owner);
     }
   }
-  return success();
+  return Results{};
+}
+
+void lower::addTokenPatterns(Patterns &patterns) {
+  patterns.add(lowerToken, /*takesTokens=*/true);
+  patterns.add(lowerParam);
+  patterns.add(lowerStoreOut);
+  patterns.add(lowerAppend);
 }

@@ -19,31 +19,35 @@ static int64_t widthOf(Value matrix) { return cast<RankedTensorType>(matrix.getT
 
 /// -1 where a parent is no earlier token, and past the row's length. With it the
 /// tokens of each path, a bit each.
-LogicalResult Lowering::lowerParents(replay::LoadParentsOp op) {
-  Value length = arith::IndexCastOp::create(b, b.getI32Type(), values.lookup(op.getLength()));
-  Value begin = arith::MulIOp::create(b, row, i64(dims.maxTokens)), none = i32(-1);
-  SmallVector<Value> &bits = paths[op.getParents()];
-  for (int64_t t = 0; t < dims.tokens; ++t) {
+static FailureOr<Results> lowerParents(replay::LoadParentsOp op, Operands<replay::LoadParentsOp> in, Emitter &b) {
+  Value length = arith::IndexCastOp::create(b, b.getI32Type(), only(in.getLength()));
+  Value begin = arith::MulIOp::create(b, b.grid.row, b.i64(b.dims.maxTokens)), none = b.i32(-1);
+  Tiles parents; // and behind them the bits of each path
+  SmallVector<Value> bits;
+  for (int64_t t = 0; t < b.dims.tokens; ++t) {
     Value parent = none;
     if (t > 0) {
-      Value given = scalarLoad("parent", b.getI32Type(), arith::AddIOp::create(b, begin, i64(t)));
+      Value given = b.scalarLoad("parent", b.getI32Type(), arith::AddIOp::create(b, begin, b.i64(t)));
       // As unsigned numbers all that are below 0 are large.
-      Value isEarlier = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, given, i32(t));
-      Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i32(t), length);
+      Value isEarlier = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, given, b.i32(t));
+      Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, b.i32(t), length);
       // Null rows may hold anything.
-      Value isUsed = op.getLive() ? Value(arith::AndIOp::create(b, isThere, values.lookup(op.getLive()))) : isThere;
-      tile::ExpectOp::create(b, "parent", arith::SelectOp::create(b, isUsed, given, none), none, i32(t - 1));
+      Value isUsed = op.getLive() ? Value(arith::AndIOp::create(b, isThere, only(in.getLive()))) : isThere;
+      tile::ExpectOp::create(b, "parent", arith::SelectOp::create(b, isUsed, given, none), none, b.i32(t - 1));
       parent = arith::SelectOp::create(b, arith::AndIOp::create(b, isEarlier, isThere), given, none);
     }
-    rows[{op.getParents(), t}] = parent;
-    bits.push_back(arith::OrIOp::create(b, ofParent(op.getParents(), t, bits, i32(0)), i32(int64_t(1) << t)));
+    parents.push_back(parent);
+    bits.push_back(arith::OrIOp::create(b, ofParent(b, parents, t, bits, b.i32(0)), b.i32(int64_t(1) << t)));
   }
-  return success();
+  parents.append(bits);
+  return Results{parents};
 }
 
-/// What the parent of token `i` has in `all`; `root` where it has none.
-Value Lowering::ofParent(Value parents, int64_t i, ArrayRef<Value> all, Value root) {
-  Value parent = rows.lookup({parents, i}), result = root;
+/// The bits of the path of token `i`.
+static Value pathOf(ValueRange parents, int64_t i) { return parents[parents.size() / 2 + i]; }
+
+Value lower::ofParent(Emitter &b, ValueRange parents, int64_t i, ArrayRef<Value> all, Value root) {
+  Value parent = parents[i], result = root;
   for (int64_t j = 0; j < i; ++j) {
     Value id = arith::ConstantOp::create(b, b.getI32IntegerAttr(j));
     Value isParent = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, parent, id);
@@ -52,12 +56,11 @@ Value Lowering::ofParent(Value parents, int64_t i, ArrayRef<Value> all, Value ro
   return result;
 }
 
-/// `then` where token j is on the path of i; without parents every pair is.
-Value Lowering::ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value otherwise) {
-  if (!parents || i == j)
+Value lower::ifOnPath(Emitter &b, ValueRange parents, int64_t i, int64_t j, Value then, Value otherwise) {
+  if (parents.empty() || i == j)
     return then;
   Value bit = arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(1) << j));
-  Value shared = arith::AndIOp::create(b, paths[parents][i], bit);
+  Value shared = arith::AndIOp::create(b, pathOf(parents, i), bit);
   Value isOn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, shared, bit);
   return arith::SelectOp::create(b, isOn, then, otherwise);
 }
@@ -68,15 +71,15 @@ Value Lowering::ifOnPath(Value parents, int64_t i, int64_t j, Value then, Value 
 
 /// Gates that are one number: for token i the decays to it from all tokens, one in
 /// each row. Rows that are not on its path hold other decays.
-SmallVector<Value> Lowering::pathDecays(Value gates, Value parents) {
+static SmallVector<Value> pathDecays(Emitter &b, Value gates, ValueRange parents) {
   SmallVector<Value> sums, decays;
-  Value none = splat({dims.tokens, 1}, 0);
-  for (int64_t i = 0; i < dims.tokens; ++i) {
+  Value none = b.splat({b.dims.tokens, 1}, 0);
+  for (int64_t i = 0; i < b.dims.tokens; ++i) {
     Value sum = none;
     if (i > 0) { // g_i, in the rows of the tokens before it
-      Value own = load(shared.lookup(gates), i64(i), {dims.tokens, 1}, b.getF32Type(), 0,
-                       layouts.keyScalars(dims.tokens), index(i));
-      sum = add(ofParent(parents, i, sums, none), own);
+      Value own =
+          b.load(gates, b.i64(i), {b.dims.tokens, 1}, b.getF32Type(), 0, b.layouts.keyScalars(b.dims.tokens), b.index(i));
+      sum = b.add(ofParent(b, parents, i, sums, none), own);
     }
     sums.push_back(sum);
     decays.push_back(math::ExpOp::create(b, sum));
@@ -86,21 +89,21 @@ SmallVector<Value> Lowering::pathDecays(Value gates, Value parents) {
 
 /// The same of gates along K, of token i and up to its own row: too many to be
 /// taken over from the parent, so each path is walked.
-Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
-  Value sum = splat({i + 1, dims.K}, 0);
-  auto loop = scf::ForOp::create(b, index(1), index(i + 1), index(1), ValueRange{sum});
+static Value pathDecay(Emitter &b, Value gates, ValueRange parents, int64_t i) {
+  Value sum = b.splat({i + 1, b.dims.K}, 0);
+  auto loop = scf::ForOp::create(b, b.index(1), b.index(i + 1), b.index(1), ValueRange{sum});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value l = loop.getInductionVar(), number = arith::IndexCastOp::create(b, b.getI32Type(), l);
     Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
-    Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, paths[parents][i], number), one);
+    Value bit = arith::AndIOp::create(b, arith::ShRUIOp::create(b, pathOf(parents, i), number), one);
     Value isOn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bit, one);
     // Where l is not on the path no row is touched.
-    Value before = arith::SelectOp::create(b, isOn, l, index(0));
-    Value at = arith::MulIOp::create(b, toI64(l), i64(dims.K));
-    Value g = load(shared.lookup(gates), at, {i + 1, dims.K}, b.getF32Type(), 0, layouts.keys(i + 1), before);
-    scf::YieldOp::create(b, ValueRange{add(loop.getRegionIterArg(0), g)});
+    Value before = arith::SelectOp::create(b, isOn, l, b.index(0));
+    Value at = arith::MulIOp::create(b, b.toI64(l), b.i64(b.dims.K));
+    Value g = b.load(gates, at, {i + 1, b.dims.K}, b.getF32Type(), 0, b.layouts.keys(i + 1), before);
+    scf::YieldOp::create(b, ValueRange{b.add(loop.getRegionIterArg(0), g)});
   }
   return math::ExpOp::create(b, loop.getResult(0));
 }
@@ -110,31 +113,30 @@ Value Lowering::pathDecay(Value gates, Value parents, int64_t i) {
 //===----------------------------------------------------------------------===//
 
 /// With the decays in them; what is off the path is never read.
-LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
-  int64_t count = dims.tokens;
+FailureOr<Results> lower::lowerTreeScores(replay::ScoresOp op, Operands<replay::ScoresOp> in, Emitter &b) {
+  int64_t count = b.dims.tokens;
   bool alongK = widthOf(op.getG()) > 1;
-  Value ys = shared.lookup(op.getY());
-  auto keysUpTo = [&](int64_t n) {
-    return load(ys, i64(0), {n, dims.K}, b.getF32Type(), dims.K, layouts.keys(n));
-  };
-  for (Value scores : op.getScores())
-    shared[scores] = alloc(count, count, b.getF32Type());
-  SmallVector<Value> decay = alongK ? SmallVector<Value>() : pathDecays(op.getG(), op.getParents());
+  Value ys = only(in.getY());
+  auto keysUpTo = [&](int64_t n) { return b.load(ys, b.i64(0), {n, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(n)); };
+  Results results;
+  for (size_t read = 0; read < op.getXs().size(); ++read)
+    results.push_back({b.alloc(count, count, b.getF32Type())});
+  SmallVector<Value> decay = alongK ? SmallVector<Value>() : pathDecays(b, only(in.getG()), in.getParents());
   Value keys = alongK ? Value() : keysUpTo(count);
   for (int64_t i = 0; i < count; ++i) {
     if (alongK) {
       keys = keysUpTo(i + 1);
       if (i > 0)
-        keys = mul(keys, pathDecay(op.getG(), op.getParents(), i));
+        keys = b.mul(keys, pathDecay(b, only(in.getG()), in.getParents(), i));
     }
-    for (auto [x, scores] : llvm::zip_equal(op.getXs(), op.getScores())) {
-      Value score = dot(keys, rowOf(x, i), 1);
+    for (auto [x, scores] : llvm::zip_equal(op.getXs(), results)) {
+      Value score = b.dot(keys, b.rowOf(x, i), 1);
       if (!alongK)
-        score = mul(score, decay[i]);
-      store(score, shared[scores], i64(i * count), 1);
+        score = b.mul(score, decay[i]);
+      b.store(score, scores.front(), b.i64(i * count), 1);
     }
   }
-  return success();
+  return results;
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,52 +144,55 @@ LogicalResult Lowering::lowerTreeScores(replay::ScoresOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Entry i of a path names position i at least, and a token of the window at most.
-LogicalResult Lowering::lowerPathMask(replay::PathMaskOp op) {
-  Value count = toI64(values.lookup(op.getCount())), begin = arith::MulIOp::create(b, row, i64(dims.maxTokens));
-  Value mask = i64(0);
-  for (int64_t i = 0; i < dims.tokens; ++i) {
-    Value given = scalarLoad("accept_idx", b.getI32Type(), arith::AddIOp::create(b, begin, i64(i)));
-    Value isCounted = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, i64(i));
-    tile::ExpectOp::create(b, "accept_idx", arith::SelectOp::create(b, isCounted, given, i32(i)), i32(i),
-                           i32(dims.tokens - 1));
+static FailureOr<Results> lowerPathMask(replay::PathMaskOp op, Operands<replay::PathMaskOp> in, Emitter &b) {
+  Value count = b.toI64(only(in.getCount())), begin = arith::MulIOp::create(b, b.grid.row, b.i64(b.dims.maxTokens));
+  Value mask = b.i64(0);
+  for (int64_t i = 0; i < b.dims.tokens; ++i) {
+    Value given = b.scalarLoad("accept_idx", b.getI32Type(), arith::AddIOp::create(b, begin, b.i64(i)));
+    Value isCounted = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, b.i64(i));
+    tile::ExpectOp::create(b, "accept_idx", arith::SelectOp::create(b, isCounted, given, b.i32(i)), b.i32(i),
+                           b.i32(b.dims.tokens - 1));
     Value at = arith::ExtSIOp::create(b, b.getI64Type(), given);
-    at = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, at, i64(i)), i64(dims.tokens - 1));
-    Value bit = arith::ShLIOp::create(b, i64(1), at);
-    mask = arith::OrIOp::create(b, mask, arith::SelectOp::create(b, isCounted, bit, i64(0)));
+    at = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, at, b.i64(i)), b.i64(b.dims.tokens - 1));
+    Value bit = arith::ShLIOp::create(b, b.i64(1), at);
+    mask = arith::OrIOp::create(b, mask, arith::SelectOp::create(b, isCounted, bit, b.i64(0)));
   }
-  values[op.getMask()] = mask;
-  return success();
+  return one(mask);
 }
 
-/// Where in a ring a record lies, and (0 or 1) whether it is there at all: one past
-/// the last that a ring holds was never kept, and none lies below 0.
-std::pair<Value, Value> Lowering::positionOf(Value position, Value base) {
-  Value length = i64(kernel.getRingAttr().getLength());
-  Value at = toI64(values.lookup(position)), isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, length);
-  Value place = base ? positionsFrom(at, values.lookup(base), 1).front() : at;
-  return {place, arith::SelectOp::create(b, isThere, index(1), index(0))};
+std::pair<Value, Value> lower::positionOf(Emitter &b, Value position, Value base) {
+  Value length = b.i64(b.kernel.getRingAttr().getLength());
+  Value at = b.toI64(position), isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, length);
+  Value place = base ? positionsFrom(b, at, base, 1).front() : at;
+  return {place, arith::SelectOp::create(b, isThere, b.index(1), b.index(0))};
 }
 
 /// Each thread moves columns of its own: in program order a record is read before
 /// a later one comes to its place.
-LogicalResult Lowering::lowerMoveRecord(replay::MoveRecordOp op) {
-  replay::RingAttr format = kernel.getRingAttr();
-  auto [from, isThere] = positionOf(op.getFrom(), op.getBase());
-  Value to = positionOf(op.getTo(), op.getBase()).first;
+static FailureOr<Results> lowerMoveRecord(replay::MoveRecordOp op, Operands<replay::MoveRecordOp> in, Emitter &b) {
+  replay::RingAttr format = b.kernel.getRingAttr();
+  auto [from, isThere] = positionOf(b, only(in.getFrom()), only(in.getBase()));
+  Value to = positionOf(b, only(in.getTo()), only(in.getBase())).first;
   for (replay::FieldAttr field : format.getFields()) {
-    int64_t width = fieldShape(field).width, columns = fieldShape(field).columns;
-    Value memory = arg(field.getBuffer());
+    int64_t width = fieldShape(b, field).width, columns = fieldShape(b, field).columns;
+    Value memory = b.arg(field.getBuffer());
     OpBuilder::InsertionGuard guard(b);
-    if (Value owner = ownerOf(field)) {
+    if (Value owner = ownerOf(b, field)) {
       auto branch = scf::IfOp::create(b, owner, /*withElseRegion=*/false);
       b.setInsertionPointToStart(branch.thenBlock());
     }
-    Value record = fieldOffset(values.lookup(op.getRing()), format, field);
+    Value record = fieldOffset(b, only(in.getRing()), format, field);
     auto at = [&](Value position) {
-      return Value(arith::AddIOp::create(b, record, arith::MulIOp::create(b, position, i64(width))));
+      return Value(arith::AddIOp::create(b, record, arith::MulIOp::create(b, position, b.i64(width))));
     };
-    Value moved = load(memory, at(from), {1, columns}, field.getDtype(), width, layouts.record(columns), isThere);
-    store(moved, memory, at(to), width, isThere);
+    Value moved = b.load(memory, at(from), {1, columns}, field.getDtype(), width, b.layouts.record(columns), isThere);
+    b.store(moved, memory, at(to), width, isThere);
   }
-  return success();
+  return Results{};
+}
+
+void lower::addTreePatterns(Patterns &patterns) {
+  patterns.add(lowerParents, /*takesTokens=*/true);
+  patterns.add(lowerPathMask);
+  patterns.add(lowerMoveRecord);
 }

@@ -18,6 +18,9 @@ replay::Place placeOf(mlir::Value value);
 /// A matrix with a row for each token of a window, or the like.
 bool hasRows(mlir::Value value);
 
+/// Formed or found where it is used.
+bool isElsewhere(mlir::Value value);
+
 /// One number for each token of a window.
 bool isColumn(mlir::Value value);
 

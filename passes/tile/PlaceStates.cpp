@@ -6,8 +6,8 @@
 // records of a fold are staged by a read that has them at hand.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/tile/Place.h"
 #include "passes/tile/LowerToTileLayouts.h"
+#include "passes/tile/Place.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"

@@ -27,3 +27,16 @@ replay.kernel @chain shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 2 kred 
   // expected-error @below {{expected staged tokens as operands: run replay-place first}}
   %P = replay.scores %ks with %ks decayed %d : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
 }
+
+// -----
+
+replay.kernel @unwaited shape <H = 1, HV = 1, K = 8, V = 8> null lt0 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = bulk, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  scf.if %live {
+    replay.phase loads
+    %S = replay.load_state %slot {replay.place = #replay<place shared>} : <8, 8, f32>
+    // expected-error @below {{expected replay.wait behind the copy that it uses}}
+    replay.store_state %S, %slot : <8, 8, f32>
+  } {replay.row}
+}

@@ -1,5 +1,5 @@
-//===- LowerToTileSignature.cpp - What a kernel touches -------------------===//
-#include "passes/tile/LowerToTile.h"
+//===- Signature.cpp - What a kernel touches ------------------------------===//
+#include "passes/tile/Signature.h"
 
 #include "replayssm/KernelABI.h"
 
