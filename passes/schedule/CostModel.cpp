@@ -19,12 +19,13 @@ struct Constants {
   double dependentLoadNs = 650;     // one step of the chain slot -> cursor -> rows
   double barrierNs = 40;
   double bulkNs = 150;              // extra latency of a copy through shared memory
-  double orderedNs = 500;           // ring work behind the tile's own register loads
+  double orderedNs = 500;           // work of rings and windows behind the tile's own register loads
   double aloneFactor = 1.1;         // nothing runs while a block that is alone waits at its barriers
   double issuePerCycle = 4;         // warp instructions of a multiprocessor
   double instructionsPerWarp = 350; // scalars, gates, norms, addresses
   double instructionsPerToken = 110; // of a window: the same once more
-  double instructionsPerRead = 25;  // of a loop over tokens: results pass through shared memory
+  double drain = 140;               // of an iteration over tokens: slots in which its last sums go over the lanes
+  double sharedAccess = 16;         // slots of 16 bytes a lane: shared memory has four cycles of work with a warp's
   double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
 } constant;
 } // namespace
@@ -183,7 +184,6 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
   int64_t passes = divideCeilSigned(length, tiling.bc), keyRows = tiling.keyRowsPerLane(facts);
   int64_t state = rows * perLane, tokens = facts.tokens;
-  bool isLoop = tokens > tiling.unroll;
   LoopCosts loops = predictLoops(facts, tiling);
 
   costs.sharedBytes = sharedBytes(facts, tiling);
@@ -212,17 +212,26 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double perThread = constant.instructionsPerWarp +
                      facts.reads * tokens *
                          (state + (tokens > 1 ? joinCost(rows, facts.lanes) : rows * 2 * std::log2(facts.lanes))) +
-                     state / 4.0 * (1 + facts.storeShare) + (bulk ? state / 4.0 : 0) +
+                     state / 4.0 * (1 + facts.storeShare) +
                      passes * keyRows * facts.reads * tokens * (perLane + 12.0) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
+  // An update reads a copy again; a loop loads the checkpoint again, however it came.
+  if (bulk && facts.reads && !facts.loopSteps)
+    perThread += state / 4.0 * facts.storeShare * constant.sharedAccess;
+  double waitNs = bulk ? constant.bulkNs : length || tokens > 1 ? constant.orderedNs : 0;
   if (tokens > 1) { // norms, scores, decays, the solve
     double pairs = tokens * tokens / 2.0, rowsOfKeys = tiling.rowsPerLane(facts, tokens);
     double instructions = perLane * (1.25 + rowsOfKeys) + 18;
     int64_t records = length ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
-    perThread += tokens * (constant.instructionsPerToken + (isLoop ? facts.reads * constant.instructionsPerRead : 0)) + facts.reads * tokens * records +
-                 facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
+    double inFront = tokens * constant.instructionsPerToken +
+                     facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
+                     12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
+    perThread += inFront + facts.reads * tokens * records +
                  pairs * facts.reads * (divideCeilSigned(rows, facts.lanes) + 4) +
-                 12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);
+                 constant.drain * divideCeilSigned(tokens, tiling.unroll);
+    // Records stand behind the copy of the state; what needs neither hides that.
+    if (bulk && length)
+      waitNs += std::max(tile / (gbps / target.multiprocessors) - inFront * 2 / target.clockGHz, 0.0);
   }
   double foldPerThread = facts.folds ? length * (state + perLane / 4.0 + 6.0 / tiling.unroll) : 0;
   perThread += foldPerThread * facts.storeShare + loops.perThread;
@@ -230,8 +239,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
 
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
-                     perThread * 2 / target.clockGHz + loops.latencyNs +
-                     (bulk ? constant.bulkNs : length && (tokens == 1 || isLoop) ? constant.orderedNs : 0);
+                     perThread * 2 / target.clockGHz + loops.latencyNs + waitNs;
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));

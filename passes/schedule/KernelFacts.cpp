@@ -78,11 +78,11 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
       facts.startsAtOnce |= store->getParentOp() == kernel;
     }
   });
-  // A branch that stores is that of the flush: once in a cycle of the ring. Without
-  // any reads it is all that the kernel does.
+  // A branch that stores is that of the flush: once in a cycle of the ring, which a
+  // window fills with all of its tokens. Without any reads it is all that the kernel does.
   if (facts.reads == 0)
     always |= sometimes;
   if (always || sometimes)
-    facts.storeShare = always ? 1.0 : 1.0 / std::max<int64_t>(facts.ringLength, 1);
+    facts.storeShare = always ? 1.0 : std::min(1.0, double(facts.tokens) / std::max<int64_t>(facts.ringLength, 1));
   return facts;
 }

@@ -9,11 +9,12 @@
 //   pairs = perLane * (1.5, with gates along K 3) + trees with gates along K: T token rows / 5
 //   token = 2 + rows / share + where tokens are not a loop (rows + T / 2) / 4
 //           + in a tree 1, and where tokens are not a loop 6 (gates along K: 12)
+//   loop  = 1 for each token but one of an iteration, where tokens are a loop
 //
 // the largest of what one phase takes:
 //
 //   reads of one token   tile + ring + reads * perLane; a tile that is copied in bulk comes behind the ring
-//   reads of a window    tile + max(ring, pairs) + T * token; keys that are copied in bulk count 3/4
+//   reads of a window    tile + max(ring, pairs) + T * token + loop; keys that are copied in bulk count 3/4
 //   no reads             max(tile, keys of the ring and the larger of its gates and values)
 //   fold                 rows * perLane + unroll * (perLane + rows / 2), and the outputs
 //   loop over a state    rows * perLane (alone 5/4) + (reads + 1, with gates along K 2) * perLane + 4 * rows
@@ -43,6 +44,7 @@ struct Constants {
   int64_t parent = 1;      // of a token of a tree: its parent and its path
   int64_t ahead = 6;       // of a token of a tree without a loop: what it takes over from its parent;
                            // twice where gates run along K
+  int64_t beside = 1;      // of a token that is read beside another one of a loop
   int64_t circular = 12;   // masks of records that lie anywhere in their ring
   int64_t fold = 8;        // of a window whose state is read in front of a fold
   int64_t outputs = 12;    // of reads, beside a fold
@@ -76,7 +78,7 @@ static int64_t tokenRegisters(const KernelFacts &facts, const Tiling &tiling) {
     each += (rows + tokens / 2.0) / 4;
   if (facts.paths)
     each += constant.parent + (isLoop ? 0 : constant.ahead * (facts.gateDim > 1 ? 2 : 1));
-  return static_cast<int64_t>(tokens * each);
+  return static_cast<int64_t>(tokens * each) + (isLoop ? constant.beside * (tiling.unroll - 1) : 0);
 }
 
 /// Of the token rows that are in flight for scores of tokens.
