@@ -118,7 +118,7 @@ def SinkStores : Pass<"replay-sink-stores", "::mlir::gpu::GPUModuleOp"> {
     `load, dot, load, dot, store, store, barrier`. Every result keeps its bits.
   }];
   let options = [Option<"registers", "registers", "int64_t", "8",
-      "as many 32-bit registers of a thread may wait for their store">];
+      "as many 32-bit registers of a thread may wait for their store where a function does not say it (replay.sink)">];
 }
 def VerifyTile : Pass<"replay-verify-tile", "::mlir::gpu::GPUModuleOp"> {
   let summary = "What must hold before lowering: layouts everywhere, uniform control, planned memory";

@@ -40,6 +40,9 @@ bool isWhole(mlir::Operation *op);
 /// On the scf.if around what a kernel does for a row.
 inline constexpr llvm::StringLiteral rowAttr = "replay.row";
 
+/// On a function of tiles: registers of a thread that may wait for their store (#replay.tiling).
+inline constexpr llvm::StringLiteral sinkAttr = "replay.sink";
+
 /// The block of what a split kernel does for a row; the body of one that has no rows.
 mlir::Block &rowBlock(replay::KernelOp kernel);
 

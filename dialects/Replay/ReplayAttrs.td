@@ -141,10 +141,12 @@ def Replay_TilingAttr : Replay_Attr<"Tiling", "tiling"> {
     block; `copy` direct (state tile and ring keys go straight to registers) or
     bulk (cp.async.bulk into shared memory); `unroll` of the fold loop; `blocks`
     that a multiprocessor is to hold at once, which limits their registers
-    (.minnctapersm; 1 = no limit).
+    (.minnctapersm; 1 = no limit); `sink` registers of a thread that may wait for the
+    barrier behind which others read what they hold.
   }];
   let parameters = (ins "int64_t":$bv, "int64_t":$bc, "int64_t":$warps,
-      EnumParameter<Replay_CopyEnum>:$copy, "int64_t":$unroll, DefaultValuedParameter<"int64_t", "1">:$blocks);
+      EnumParameter<Replay_CopyEnum>:$copy, "int64_t":$unroll, DefaultValuedParameter<"int64_t", "1">:$blocks,
+      DefaultValuedParameter<"int64_t", "8">:$sink);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

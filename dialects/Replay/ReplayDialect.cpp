@@ -103,7 +103,7 @@ LogicalResult KredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t bv, int64_t bc, int64_t warps,
-                                 CopyKind copy, int64_t unroll, int64_t blocks) {
+                                 CopyKind copy, int64_t unroll, int64_t blocks, int64_t sink) {
   if (bv < 1 || bv > maxDim)
     return emitError() << "expected bv in 1.." << maxDim << " but got " << bv;
   if (bc < 1 || bc > maxRing)
@@ -114,6 +114,8 @@ LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected unroll in 1..16 but got " << unroll;
   if (blocks < 1 || blocks > 32)
     return emitError() << "expected blocks in 1..32 but got " << blocks;
+  if (sink < 0 || sink > 255)
+    return emitError() << "expected sink in 0..255 but got " << sink;
   return success();
 }
 

@@ -28,7 +28,7 @@ std::string usage() {
          "           [-o <file>] (<file.mlir> | - | --spec=<key>=<value>,...)\n"
          "  --target      " + knownTargets() + "; default " + defaultTarget + "\n"
          "  --stop-after  with --emit=mlir: import, derive, fuse, schedule, tile or gpu (default)\n"
-         "  --tiling      overrides of the schedule: bv, bc, warps, copy, unroll, blocks\n"
+         "  --tiling      overrides of the schedule: bv, bc, warps, copy, unroll, blocks, sink\n"
          "  --place       overrides of where it is computed: columns or gates, as spread or regs\n"
          "  --cache       with --emit=ptx or cubin: compiled kernels are kept there, and taken from there\n"
          "  --manifest    how the kernels are launched (JSON); not with --emit=mlir\n"

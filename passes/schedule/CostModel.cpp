@@ -26,6 +26,7 @@ struct Constants {
   double instructionsPerToken = 110; // of a window: the same once more
   double drain = 140;               // of an iteration over tokens: slots in which its last sums go over the lanes
   double sharedAccess = 16;         // slots of 16 bytes a lane: shared memory has four cycles of work with a warp's
+  double earlyStoresNs = 500;       // of a window whose gates along K wait behind the stores of its tokens
   double keyShareFromL2 = 0.3;      // keys are shared by the heads and tiles of a group
 } constant;
 } // namespace
@@ -78,6 +79,8 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
     return facts.startsAtOnce || facts.ringLength > 0;
   if (field == &Tiling::unroll)
     return facts.folds || facts.tokens > 1;
+  if (field == &Tiling::sink) // Of one token no store waits long.
+    return facts.tokens > 1;
   if (field == &Tiling::blocks) // What a window keeps in registers is up to ptxas.
     return facts.tokens > 1;
   return true;
@@ -90,7 +93,7 @@ int64_t schedule::stateRegisters(const KernelFacts &facts) {
 SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
   if (!facts.stateBytes)
     return {Tiling{.bv = facts.V}};
-  SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1};
+  SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1}, sinks{8};
   for (int64_t bc : {16, 32, 64})
     if (bc / 2 < facts.ringLength)
       chunks.push_back(bc);
@@ -98,6 +101,8 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
     copies = {0, 1};
   if (isEffective(facts, &Tiling::unroll))
     unrolls = {1, 2, 4};
+  if (isEffective(facts, &Tiling::sink))
+    sinks = {8, 32};
   if (isEffective(facts, &Tiling::blocks))
     blocks = {1, 2, 3, 4, 5, 6, 8};
   SmallVector<Tiling> legal;
@@ -117,7 +122,8 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
         for (int64_t copy : copies)
           for (int64_t unroll : unrolls)
             for (int64_t count : blocks)
-              legal.push_back({bv, bc, warps, copy, unroll, count});
+              for (int64_t sink : sinks)
+                legal.push_back({bv, bc, warps, copy, unroll, count, sink});
     }
   }
   // Where nothing fits, the least is left to replay-plan-shared: buffers may share bytes.
@@ -240,12 +246,18 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double chain = 2 + (length ? 1 : 0);
   double latencyNs = chain * constant.dependentLoadNs + (length ? 3 + passes : 1) * constant.barrierNs +
                      perThread * 2 / target.clockGHz + loops.latencyNs + waitNs;
+  // Stores of tokens, a tile of them for each read, that stand in front of the barrier with
+  // those of the decays let the two overlap; one gate a token has no such phase.
+  int64_t tokenTiles = tokens > 1 && alongK ? facts.reads * tiling.rowsPerLane(facts, tokens) * perLane : 0;
+  if (tokenTiles > tiling.sink)
+    latencyNs += constant.earlyStoresNs;
   // A smooth maximum: what overlaps never overlaps fully.
   double blockNs = std::sqrt(memoryNs * memoryNs + issueNs * issueNs +
                              std::pow(latencyNs / resident, 2));
   // A few spills of a window hide among its arithmetic where the chip sets the limit;
   // a limit that the schedule sets is not worth any.
-  int64_t excess = std::max<int64_t>(costs.registers - allowed, 0);
+  int64_t waiting = (tiling.sink - Tiling().sink) / 2; // some of them are free by then
+  int64_t excess = std::max<int64_t>(costs.registers + waiting - allowed, 0);
   if (tokens > 1 && allowed == target.maxRegistersPerThread && costs.blocksPerProcessor > 0)
     blockNs *= 1 + std::pow(excess / constant.spillRegisters, 2);
   else if (excess > 0 || costs.blocksPerProcessor == 0)

@@ -39,11 +39,11 @@ struct KernelFacts {
 
 /// The fields of #replay.tiling, as numbers (copy: the enum's value).
 struct Tiling {
-  int64_t bv = 1, bc = 8, warps = 1, copy = 0, unroll = 1, blocks = 1;
+  int64_t bv = 1, bc = 8, warps = 1, copy = 0, unroll = 1, blocks = 1, sink = 8;
 
   static constexpr std::pair<const char *, int64_t Tiling::*> fields[] = {
       {"bv", &Tiling::bv}, {"bc", &Tiling::bc}, {"warps", &Tiling::warps},
-      {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}, {"blocks", &Tiling::blocks}};
+      {"copy", &Tiling::copy}, {"unroll", &Tiling::unroll}, {"blocks", &Tiling::blocks}, {"sink", &Tiling::sink}};
   bool operator==(const Tiling &) const = default;
   /// Of so many rows over the lane groups of the block, those that one lane has a part of.
   int64_t rowsPerLane(const KernelFacts &facts, int64_t rows) const;

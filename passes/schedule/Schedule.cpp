@@ -33,11 +33,11 @@ static std::string valueText(const Field &field, int64_t value) {
 
 static replay::TilingAttr toAttr(MLIRContext *context, const Tiling &t) {
   return replay::TilingAttr::get(context, t.bv, t.bc, t.warps,
-                                 static_cast<replay::CopyKind>(t.copy), t.unroll, t.blocks);
+                                 static_cast<replay::CopyKind>(t.copy), t.unroll, t.blocks, t.sink);
 }
 static Tiling fromAttr(replay::TilingAttr attr) {
   return {attr.getBv(), attr.getBc(), attr.getWarps(), static_cast<int64_t>(attr.getCopy()),
-          attr.getUnroll(), attr.getBlocks()};
+          attr.getUnroll(), attr.getBlocks(), attr.getSink()};
 }
 
 /// The values of one field over all legal tilings, as a list for diagnostics.
@@ -61,7 +61,7 @@ static FailureOr<SmallVector<Forced>> parseForced(StringRef text, Location loc) 
     const Field *field = llvm::find_if(Tiling::fields, [&](const Field &f) { return name == f.first; });
     if (field == std::end(Tiling::fields))
       return emitError(loc) << "unknown tiling field '" << name
-                            << "'; expected one of bv, bc, warps, copy, unroll, blocks";
+                            << "'; expected one of bv, bc, warps, copy, unroll, blocks, sink";
     if (llvm::any_of(forced, [&](const Forced &f) { return f.field.first == field->first; }))
       return emitError(loc) << "expected tiling field '" << name << "' once but got it twice";
     int64_t number = 0;

@@ -119,6 +119,7 @@ struct LowerToTile : replayssm::impl::LowerToTileBase<LowerToTile> {
     func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({static_cast<int32_t>(dims.warps * 32), 1, 1}));
     if (int64_t blocks = kernel.getTilingAttr().getBlocks(); blocks > 1)
       func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(blocks));
+    func->setAttr(sinkAttr, b.getI64IntegerAttr(kernel.getTilingAttr().getSink()));
     func->setAttr("replay.manifest", signature->manifest(kernel, dims));
     Emitter emitter(kernel, *signature, func, patterns);
     if (failed(emitter.lower(kernel.getBody().front())))

@@ -217,8 +217,7 @@ std::pair<Value, Value> positionOf(Emitter &b, Value position, Value base);
 /// its own again.
 Results readTokens(Emitter &b, mlir::ValueRange ys, llvm::function_ref<Value(size_t, Value)> of);
 
-/// What the parent of token `i` has in `all`; `root` where it has none. Of parents that are empty
-/// the last one.
+/// What the parent of token `i` has in `all`; `root` where it has none.
 Value ofParent(Emitter &b, mlir::ValueRange parents, int64_t i, llvm::ArrayRef<Value> all, Value root);
 /// `then` where token j is on the path of i; without parents every pair is.
 Value ifOnPath(Emitter &b, mlir::ValueRange parents, int64_t i, int64_t j, Value then, Value otherwise);

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Layout.h"
-#include "passes/Passes.h"
+#include "passes/Preconditions.h"
 
 namespace replayssm {
 #define GEN_PASS_DEF_SINKSTORES
@@ -15,6 +15,7 @@ namespace replayssm {
 } // namespace replayssm
 
 using namespace mlir;
+using namespace replayssm;
 using namespace replayssm::tile;
 
 /// The shared memory that `op` is about; null if it is about none.
@@ -67,13 +68,18 @@ namespace {
 struct SinkStores : replayssm::impl::SinkStoresBase<SinkStores> {
   using SinkStoresBase::SinkStoresBase;
   void runOnOperation() override {
-    getOperation().walk([&](Operation *op) {
-      if (!isa<scf::SCFDialect, gpu::GPUDialect>(op->getDialect()))
-        return;
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          sinkIn(block, registers);
-    });
+    for (auto func : getOperation().getOps<gpu::GPUFuncOp>()) {
+      auto chosen = func->getAttrOfType<IntegerAttr>(sinkAttr);
+      int64_t limit = chosen ? chosen.getInt() : int64_t(registers);
+      func->removeAttr(sinkAttr);
+      func.walk([&](Operation *op) {
+        if (!isa<scf::SCFDialect, gpu::GPUDialect>(op->getDialect()))
+          return;
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            sinkIn(block, limit);
+      });
+    }
   }
 };
 } // namespace

@@ -19,7 +19,7 @@ TILING = re.compile(r"tiling(?: #replay\.tiling)? ?<([^>]*)>")
 
 
 def fields_of(text):
-    return {"blocks": "1", **dict(pair.split(" = ") for pair in TILING.search(text).group(1).split(", "))}
+    return {"blocks": "1", "sink": "8", **dict(pair.split(" = ") for pair in TILING.search(text).group(1).split(", "))}
 
 
 def with_fields(text, fields):

@@ -80,6 +80,11 @@ replay.kernel @tiling_blocks of @x kind packed tiling <bv = 8, bc = 4, warps = 1
 
 // -----
 
+// expected-error @below {{expected sink in 0..255 but got 256}}
+replay.kernel @tiling_sink of @x kind packed tiling <bv = 8, bc = 4, warps = 1, copy = direct, unroll = 1, sink = 256> {}
+
+// -----
+
 replay.kernel @state_dims shape <H = 2, HV = 4, K = 16, V = 8> null lt0 kred <lanes = 4, vec = 4> {
   // expected-error @below {{expected state dimensions in 1..256 but got 0 and 16}}
   %S = replay.load_state %s : <0, 16, f32>

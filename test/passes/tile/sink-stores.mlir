@@ -53,6 +53,29 @@ gpu.module @m {
 !buf = !tile.smem<1, 8, f32>
 !x = tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
 
+// A function says how many may wait; here none does.
+// CHECK-LABEL: gpu.func @chosen
+// CHECK-NOT: replay.sink
+// CHECK: tile.store
+// CHECK-NEXT: arith.mulf
+gpu.module @m {
+  gpu.func @chosen(%o: i64) kernel attributes {replay.sink = 0 : i64} {
+    %in = tile.alloc at 0 : !buf
+    %s = tile.alloc at 32 : !buf
+    %a = tile.load %in[%o] strides [8, 1] : !buf -> !x
+    tile.store %a, %s[%o] strides [8, 1] : !x, !buf
+    %z = arith.mulf %a, %a : !x
+    tile.barrier
+    tile.store %z, %s[%o] strides [8, 1] : !x, !buf
+    gpu.return
+  }
+}
+
+// -----
+
+!buf = !tile.smem<1, 8, f32>
+!x = tensor<1x8xf32, #tile.layout<[r1:1], [l8:1]>>
+
 // A thread that loads its own elements again needs no barrier: the store stays in front of the load, and so
 // do the stores before it.
 // CHECK-LABEL: gpu.func @own
