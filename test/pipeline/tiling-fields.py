@@ -13,7 +13,7 @@ KERNELS = {
     f"rule=gdn,phase=replay,{SHAPE},L=16": ["bv", "bc", "warps", "copy", "unroll"],
     f"rule=kda,phase=replay,{SHAPE},L=16": ["bv", "bc", "warps", "copy", "unroll"],
     f"rule=gdn,phase=packed,{SHAPE}": ["bv", "warps", "copy"],
-    f"rule=gdn,phase=verify,{SHAPE},L=8,T_max=3,flush_at=commit,fold=records": ["bv", "warps", "copy", "unroll", "blocks"],
+    f"rule=gdn,phase=verify,{SHAPE},L=8,T_max=3,flush_at=commit,fold=records": ["bv", "warps", "copy", "unroll", "blocks", "sink"],
 }
 TILING = re.compile(r"tiling(?: #replay\.tiling)? ?<([^>]*)>")
 

@@ -7,7 +7,7 @@
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="tiling=bv=64,warps=1" 2>&1 | FileCheck %s --check-prefix=PAIR
 // RUN: not replayssm-opt %s -split-input-file -replay-schedule="chip=sm_80" 2>&1 | FileCheck %s --check-prefix=CHIP
 
-// FIELD: error: unknown tiling field 'bw'; expected one of bv, bc, warps, copy, unroll, blocks
+// FIELD: error: unknown tiling field 'bw'; expected one of bv, bc, warps, copy, unroll, blocks, sink
 // NUMBER: error: expected a number for tiling field 'bv' but got 'x'
 // REPEATED: error: expected tiling field 'bv' once but got it twice
 // COPY: error: expected copy to be direct or bulk but got 'fast'
