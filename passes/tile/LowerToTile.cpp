@@ -30,25 +30,43 @@ LogicalResult Emitter::lower(Block &block) {
   return success();
 }
 
+/// Whether a result with a row for each token has become what rowOf finds rows in.
+static bool hasRowsOf(Value source, ArrayRef<Value> tiles) {
+  int64_t rows = hasRows(source) ? cast<RankedTensorType>(source.getType()).getDimSize(0) : 1;
+  if (rows == 1 || isa<replay::LoadParentsOp>(source.getDefiningOp()) || tiles.empty() || static_cast<int64_t>(tiles.size()) == rows)
+    return true;
+  auto tile = dyn_cast<RankedTensorType>(tiles.front().getType()); // or a buffer
+  return tiles.size() == 1 && (!tile || tile.getDimSize(0) == rows);
+}
+
 LogicalResult Emitter::lower(Operation &op) {
+  using Rows = Patterns::Rows;
   setLoc(op.getLoc());
   replay::Place place = op.getNumResults() ? placeOf(op.getResult(0)) : replay::Place::Regs;
-  bool isOfTokens = isWindowed(op), isColumnOnce = place == replay::Place::Spread && isColumn(op.getResult(0));
+  bool isOfTokens = isWindowed(op);
   if (isOfTokens && place == replay::Place::Remat)
     return success();
-  if (isOfTokens && !isColumnOnce && (isElementwise(op) || isa<replay::GateOp, replay::BetaOp, replay::RnormOp>(op)))
-    return lowerRows(op);
   const Patterns::Pattern *pattern = patterns.find(op);
-  if (isOfTokens && !isColumnOnce && !(pattern && pattern->takesTokens))
-    return op.emitOpError() << "has no tile form for several tokens";
+  Rows rows = pattern ? pattern->rows : isElementwise(op) ? Rows::Each : Rows::One;
+  // A column that is spread is one tile, with its rows over the threads.
+  bool isOneTile = place == replay::Place::Spread && isColumn(op.getResult(0));
+  if (isOfTokens && !isOneTile) {
+    if (rows == Rows::One)
+      return op.emitOpError() << "has no tile form for several tokens; expected a pattern that is asked for each row or takes all";
+    if (rows == Rows::Each)
+      return lowerRows(op);
+  }
   SmallVector<ValueRange> operands;
   for (Value operand : op.getOperands())
     operands.push_back(tiles(operand));
   FailureOr<Results> results = apply(op, operands);
   if (failed(results))
     return failure();
-  for (auto [source, tiles] : llvm::zip_equal(op.getResults(), *results))
+  for (auto [source, tiles] : llvm::zip_equal(op.getResults(), *results)) {
+    if (isOfTokens && !hasRowsOf(source, tiles))
+      return op.emitOpError() << "expected a tile for each row of " << source.getType() << " but got " << tiles.size();
     define(source, tiles);
+  }
   return success();
 }
 

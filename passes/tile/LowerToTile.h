@@ -33,16 +33,22 @@ class Emitter;
 /// emit, and return what its results become. They keep nothing.
 class Patterns {
 public:
+  /// What a pattern makes of matrices with a row for each token of a window.
+  enum class Rows {
+    One, ///< Nothing: it sees one row alone.
+    Each, ///< It is asked for each row; of numbers that one thread computes each, once for all.
+    All ///< It takes all of them, each by Emitter::rowOf, and returns a tile for each token.
+  };
   struct Pattern {
     std::function<mlir::FailureOr<Results>(mlir::Operation *, llvm::ArrayRef<mlir::ValueRange>, Emitter &)> lower;
-    bool takesTokens; ///< Of matrices with a row for each token; others have one row alone.
+    Rows rows;
   };
   template <typename Op>
-  void add(mlir::FailureOr<Results> (*lower)(Op, Operands<Op>, Emitter &), bool takesTokens = false) {
+  void add(mlir::FailureOr<Results> (*lower)(Op, Operands<Op>, Emitter &), Rows rows = Rows::One) {
     auto lowerAny = [lower](mlir::Operation *op, llvm::ArrayRef<mlir::ValueRange> operands, Emitter &b) {
       return lower(llvm::cast<Op>(op), Operands<Op>(operands, llvm::cast<Op>(op)), b);
     };
-    table[mlir::TypeID::get<Op>()] = {lowerAny, takesTokens};
+    table[mlir::TypeID::get<Op>()] = {lowerAny, rows};
   }
   const Pattern *find(mlir::Operation &op) const {
     auto it = table.find(op.getName().getTypeID());

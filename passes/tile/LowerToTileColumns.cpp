@@ -52,6 +52,6 @@ static FailureOr<Results> lowerCumulate(replay::CumulateOp op, Operands<replay::
 }
 
 void lower::addColumnPatterns(Patterns &patterns) {
-  patterns.add(lowerRnorm);
-  patterns.add(lowerCumulate, /*takesTokens=*/true);
+  patterns.add(lowerRnorm, Patterns::Rows::Each);
+  patterns.add(lowerCumulate, Patterns::Rows::All);
 }

@@ -193,6 +193,6 @@ static FailureOr<Results> lowerBeta(replay::BetaOp op, Operands<replay::BetaOp> 
 }
 
 void lower::addGatePatterns(Patterns &patterns) {
-  patterns.add(lowerGate);
-  patterns.add(lowerBeta);
+  patterns.add(lowerGate, Patterns::Rows::Each);
+  patterns.add(lowerBeta, Patterns::Rows::Each);
 }

@@ -64,7 +64,7 @@ static FailureOr<Results> lowerRead(replay::ReadOp op, Operands<replay::ReadOp> 
 }
 
 void lower::addReadPatterns(Patterns &patterns) {
-  patterns.add(lowerStage, /*takesTokens=*/true);
+  patterns.add(lowerStage, Patterns::Rows::All);
   patterns.add(lowerFetch);
-  patterns.add(lowerRead, /*takesTokens=*/true);
+  patterns.add(lowerRead, Patterns::Rows::All);
 }

@@ -135,6 +135,6 @@ FailureOr<Results> lower::lowerElementwise(Operation &op, ArrayRef<ValueRange> i
 }
 
 void lower::addElementwisePatterns(Patterns &patterns) {
-  patterns.add(lowerConstant);
-  patterns.add(lowerBroadcast);
+  patterns.add(lowerConstant, Patterns::Rows::Each);
+  patterns.add(lowerBroadcast, Patterns::Rows::Each);
 }

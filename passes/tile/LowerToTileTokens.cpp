@@ -159,7 +159,7 @@ static FailureOr<Results> lowerAppend(replay::AppendOp op, Operands<replay::Appe
 }
 
 void lower::addTokenPatterns(Patterns &patterns) {
-  patterns.add(lowerToken, /*takesTokens=*/true);
+  patterns.add(lowerToken, Patterns::Rows::All);
   patterns.add(lowerParam);
   patterns.add(lowerStoreOut);
   patterns.add(lowerAppend);

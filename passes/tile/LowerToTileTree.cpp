@@ -192,7 +192,7 @@ static FailureOr<Results> lowerMoveRecord(replay::MoveRecordOp op, Operands<repl
 }
 
 void lower::addTreePatterns(Patterns &patterns) {
-  patterns.add(lowerParents, /*takesTokens=*/true);
+  patterns.add(lowerParents, Patterns::Rows::All);
   patterns.add(lowerPathMask);
   patterns.add(lowerMoveRecord);
 }

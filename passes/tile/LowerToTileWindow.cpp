@@ -134,8 +134,8 @@ static FailureOr<Results> lowerApply(replay::ApplyScoresOp op, Operands<replay::
 }
 
 void lower::addWindowPatterns(Patterns &patterns) {
-  patterns.add(lowerTokenDecays, /*takesTokens=*/true);
-  patterns.add(lowerScores, /*takesTokens=*/true);
-  patterns.add(lowerSolve, /*takesTokens=*/true);
-  patterns.add(lowerApply, /*takesTokens=*/true);
+  patterns.add(lowerTokenDecays, Patterns::Rows::All);
+  patterns.add(lowerScores, Patterns::Rows::All);
+  patterns.add(lowerSolve, Patterns::Rows::All);
+  patterns.add(lowerApply, Patterns::Rows::All);
 }

@@ -85,7 +85,7 @@ replay.kernel @slice shape <H = 1, HV = 1, K = 32, V = 32> null lt0 window 2 kre
   %slot, %ring, %live = replay.row
   %first, %length = replay.window
   %v = replay.load_token "v" window(%first, %length) : tensor<2x32xf32>
-  // expected-error @below {{has no tile form for several tokens}}
+  // expected-error @below {{has no tile form for several tokens; expected a pattern that is asked for each row or takes all}}
   %v0 = tensor.extract_slice %v[0, 0] [1, 32] [1, 1] : tensor<2x32xf32> to tensor<1x32xf32>
 }
 
