@@ -54,7 +54,7 @@ bool replayssm::isWhole(Operation *op) {
   if (auto weights = dyn_cast<replay::RingWeightsOp>(op))
     return !weights.getG();
   if (auto read = dyn_cast<replay::RingReadOp>(op))
-    return !read.getK();
+    return !read.getK() || !read.getD();
   if (auto fold = dyn_cast<replay::ReplayOp>(op))
     return !fold.getTot();
   return isa<replay::CursorOp, replay::DecayOp>(op);

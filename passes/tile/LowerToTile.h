@@ -206,7 +206,7 @@ struct FieldShape {
 FieldShape fieldShape(Emitter &b, replay::FieldAttr field);
 Value fieldOffset(Emitter &b, Value slot, replay::RingAttr format, replay::FieldAttr field);
 Value rowsFrom(Emitter &b, Value valid, int64_t first);
-mlir::LogicalResult expectSharedSums(Emitter &b, mlir::Operation *op, Value records, Value w);
+mlir::LogicalResult expectSharedSums(Emitter &b, mlir::Operation *op, Value records, Value w, Value k);
 Value weightedKeys(Emitter &b, KeyPasses &keys, int64_t pass);
 void stageKeys(Emitter &b, Staged &staged, const KeyPasses &keys, int64_t pass, Value tile, Value condition);
 void stageValues(Emitter &b, Staged &staged, const Records &ring, Value w, Value d, Value condition);

@@ -33,7 +33,7 @@ void lower::stageValues(Emitter &b, Staged &staged, const Records &ring, Value w
 }
 
 static FailureOr<Results> lowerStageRecords(replay::StageRecordsOp op, Operands<replay::StageRecordsOp> in, Emitter &b) {
-  if (failed(expectSharedSums(b, op, op.getRecords(), op.getW())))
+  if (failed(expectSharedSums(b, op, op.getRecords(), op.getW(), op.getK())))
     return failure();
   KeyPasses keys(Records(in.getRecords(), op.getRecords()), only(in.getW()), only(in.getK()));
   Staged staged;

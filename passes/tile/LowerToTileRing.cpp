@@ -142,13 +142,18 @@ static FailureOr<Results> lowerWeights(replay::RingWeightsOp op, Operands<replay
 }
 
 /// Lanes share the sums over records as they share those over K.
-LogicalResult lower::expectSharedSums(Emitter &b, Operation *op, Value records, Value w) {
+LogicalResult lower::expectSharedSums(Emitter &b, Operation *op, Value records, Value w, Value k) {
   if (b.dims.lanes != 8)
     return op->emitOpError() << "expected 8 lanes in 'kred', as many as share a sum over ring records, but got "
                              << b.dims.lanes;
   auto weights = w.getDefiningOp<replay::RingWeightsOp>();
   if (!weights || weights.getRecords() != records || w != weights.getW())
     return op->emitOpError() << "expected the weights of the records that it reads";
+  // Only a first pass of them is loaded so far.
+  auto wait = k.getDefiningOp<replay::WaitOp>();
+  auto keys = (wait ? wait.getX() : k).getDefiningOp<replay::LoadFieldOp>();
+  if (!keys || keys.getRecords() != records || replay::symbolizeRecordField(keys.getName()) != replay::RecordField::K)
+    return op->emitOpError() << "expected the keys of the records that it reads";
   return success();
 }
 
@@ -178,7 +183,7 @@ Value lower::weightedKeys(Emitter &b, KeyPasses &keys, int64_t pass) {
 }
 
 static FailureOr<Results> lowerRingRead(replay::RingReadOp op, Operands<replay::RingReadOp> in, Emitter &b) {
-  if (failed(expectSharedSums(b, op, op.getRecords(), op.getW())))
+  if (failed(expectSharedSums(b, op, op.getRecords(), op.getW(), op.getK())))
     return failure();
   KeyPasses keys(Records(in.getRecords(), op.getRecords()), only(in.getW()), only(in.getK()));
   Value w = only(in.getW()), d = only(in.getD());

@@ -38,6 +38,9 @@ Value Emitter::rowOf(Value source, int64_t row, int64_t col, bool once) {
     return failed(formed) ? Value() : formed->front().front();
   }
   Value tile = only(known);
+  // Records and columns that are spread have their rows over the threads.
+  if (auto type = tile ? dyn_cast<RankedTensorType>(tile.getType()) : RankedTensorType())
+    return type.getDimSize(0) == 1 ? tile : Value();
   if (!tile || !isa<tile::SmemType>(tile.getType()))
     return tile;
   if (source.getDefiningOp<replay::ScoresOp>())

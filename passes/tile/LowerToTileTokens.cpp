@@ -81,7 +81,10 @@ static FailureOr<Results> lowerStoreOut(replay::StoreOutOp op, Operands<replay::
   if (failed(expectWindow(op, !op.getWindow().empty(), count)))
     return failure();
   for (int64_t t = 0; t < count; ++t) {
-    Value out = b.broadcast(b.rowOf(op.getValue(), t), {1, b.dims.bv});
+    Value out = b.rowOf(op.getValue(), t);
+    if (!out)
+      return op.emitOpError() << "expected rows of tokens";
+    out = b.broadcast(out, {1, b.dims.bv});
     if (!op.getIo().isF32())
       out = arith::TruncFOp::create(b, b.tileType({1, b.dims.bv}, op.getIo()), out);
     Value at = b.offset("out", b.tokenAt(in.getWindow(), t), b.grid.head, b.dims.V, b.grid.vOffset);
@@ -151,7 +154,10 @@ static FailureOr<Results> lowerAppend(replay::AppendOp op, Operands<replay::Appe
         at = arith::AddIOp::create(b, first, arith::MulIOp::create(b, positions[t], b.i64(width)));
       bool follows = t >= int64_t(positions.size()); // the one before, in a linear ring
       Value here = follows ? Value(arith::AddIOp::create(b, at, b.i64(t * width))) : at;
-      Value tile = b.broadcast(b.rowOf(value, t), {1, columns});
+      Value tile = b.rowOf(value, t);
+      if (!tile)
+        return op.emitOpError() << "expected rows of tokens";
+      tile = b.broadcast(tile, {1, columns});
       b.store(tile, b.arg(field.getBuffer()), here, width, rowsFrom(b, fits, t), owner);
     }
   }

@@ -22,12 +22,15 @@ constexpr int64_t slots = 6, placeBytes = 1 << 20; ///< Each buffer begins at a 
 
 int64_t widthOf(const std::string &dtype) { return dtype == "f32" || dtype == "i32" ? 4 : dtype == "i8" ? 1 : 2; }
 
-/// Buffers of one kernel in one pool, every stride `stride`.
+/// Buffers of one kernel in one pool, every stride `stride`; the layers of each `layerStride`
+/// elements apart.
 struct Pool {
   Buffer buffer;
-  int64_t stride;
+  int64_t stride, layers = 1, layerStride = 0;
 
-  int64_t at(size_t arg, int64_t width, int64_t slot) const { return arg * placeBytes + slot * stride * width; }
+  int64_t at(size_t arg, int64_t width, int64_t slot, int64_t layer = 0) const {
+    return arg * placeBytes + (slot * stride + layer * layerStride) * width;
+  }
 };
 
 constexpr int64_t inner = 512; ///< At least what a slot of any buffer holds.
@@ -44,33 +47,35 @@ void run(Kernel &kernel, Pool &pool, std::map<std::string, std::vector<uint8_t>>
   for (size_t i = 0; i < all.size(); ++i) {
     const KernelArg &arg = all[i];
     if (arg.kind == KernelArg::Kind::Stride) {
-      args.push_back(pool.stride);
+      args.push_back(arg.name.ends_with("_layer_stride") ? pool.layerStride : pool.stride);
       continue;
     }
     args.push_back(pool.buffer.address() + i * placeBytes);
     int64_t width = widthOf(arg.dtype);
-    for (int64_t slot = 0; slot < (isStrided(arg.name) ? slots : 1); ++slot) {
+    for (int64_t place = 0; place < (isStrided(arg.name) ? slots * pool.layers : 1); ++place) {
+      int64_t slot = place % slots, layer = place / slots;
       std::vector<uint8_t> bytes(inner * width);
       for (int64_t e = 0; e < inner; ++e) {
         float value = 0.3f * normal(rng);
         if (arg.name == "g_ring")
           value = -std::fabs(value);
-        int32_t number = arg.name == "state_idx" ? 5 - 2 * e : arg.name == "ring_idx" ? 3 + 2 * e : arg.name == "wp" ? 2 : 0;
+        int32_t number = arg.name == "state_idx" ? 5 - 2 * e : arg.name == "ring_idx" ? 3 + 2 * e : arg.name == "wp" || arg.name == "fold_len" ? 2 : 0;
         uint32_t bits;
         std::memcpy(&bits, &value, 4);
         bits = arg.dtype[0] == 'i' ? number : width == 2 ? bits >> 16 : bits;
         std::memcpy(&bytes[e * width], &bits, width);
       }
-      ASSERT_TRUE(pool.buffer.copyIn(bytes.data(), bytes.size(), pool.at(i, width, slot)));
+      ASSERT_TRUE(pool.buffer.copyIn(bytes.data(), bytes.size(), pool.at(i, width, slot, layer)));
     }
   }
-  Status status = kernel.launch(args, 2);
+  Status status = kernel.launch(args, 2, pool.layers);
   ASSERT_TRUE(status) << status.str();
   for (size_t i = 0; i < all.size(); ++i)
-    for (int64_t slot = 0; isStrided(all[i].name) && slot < slots; ++slot) {
-      std::vector<uint8_t> bytes(inner * widthOf(all[i].dtype));
-      ASSERT_TRUE(pool.buffer.copyOut(bytes.data(), bytes.size(), pool.at(i, widthOf(all[i].dtype), slot)));
-      result[all[i].name + " " + std::to_string(slot)] = bytes;
+    for (int64_t place = 0; isStrided(all[i].name) && place < slots * pool.layers; ++place) {
+      int64_t slot = place % slots, layer = place / slots, width = widthOf(all[i].dtype);
+      std::vector<uint8_t> bytes(inner * width);
+      ASSERT_TRUE(pool.buffer.copyOut(bytes.data(), bytes.size(), pool.at(i, width, slot, layer)));
+      result[all[i].name + " " + std::to_string(place)] = bytes;
     }
 }
 
@@ -96,6 +101,30 @@ TEST(WideSlots, HoldTheSameBytes) {
     }
     EXPECT_TRUE(small == wide) << phase;
   }
+}
+
+/// The same of the layers of one launch.
+TEST(WideSlots, LayersHoldTheSameBytes) {
+  Device device = Device::openHost();
+  device.hostOptions().checkRaces = false;
+  auto spec = parseKernelSpec("rule=gdn,H=1,HV=2,K=16,V=8,gate=softplus,beta=sigmoid_f32,qk_norm=l2_rsqrt,null=lt0,io=f32,"
+                              "phase=fold,L=8,T_max=2,flush_at=commit,fold=records,layers=stride");
+  ASSERT_TRUE(spec) << spec.status().str();
+  auto kernel = jitSpec(device, *spec);
+  ASSERT_TRUE(kernel) << kernel.status().str();
+  constexpr int64_t layers = 2, stride = 2048;
+  int64_t places = kernel->manifest().args.size() * placeBytes + slots * stride * 4;
+  std::map<std::string, std::vector<uint8_t>> small, wide;
+  for (bool isWide : {false, true}) {
+    int64_t layerStride = isWide ? int64_t(1) << 31 : placeBytes * 32;
+    auto buffer = device.allocate(places + layers * layerStride * 4);
+    if (!buffer && isWide)
+      GTEST_SKIP() << buffer.status().message();
+    ASSERT_TRUE(buffer) << buffer.status().str();
+    Pool pool{buffer.take(), stride, layers, layerStride};
+    run(*kernel, pool, isWide ? wide : small);
+  }
+  EXPECT_TRUE(small == wide);
 }
 
 } // namespace

@@ -53,7 +53,8 @@ replay.kernel @other_weights shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring
   %q = replay.load_token "q" : tensor<1x32xf32>
   %R = replay.load_ring %ring valid(%wp) : <#ring>
   %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
-  %w2 = arith.mulf %w, %w : tensor<4x1xf32>
+  %R2 = replay.load_ring %ring valid(%wp) : <#ring>
+  %w2, %tot2 = replay.ring_weights %R2 : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
   // expected-error @below {{expected the weights of the records that it reads}}
   %y = replay.ring_read %R, %w2, %q : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
 }
@@ -262,4 +263,65 @@ replay.kernel @not_copied shape <H = 1, HV = 1, K = 8, V = 8> null lt0 kred <lan
   // expected-error @below {{expected what is copied into shared memory}}
   %W = replay.wait %S : !replay.state<8, 8, f32>
   replay.store_state %W, %slot : <8, 8, f32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @records_as_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring window 4 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  // expected-error @below {{expected operands that are tiles or numbers}}
+  %e = arith.mulf %k, %d : tensor<4x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @records_stored shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring window 4 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %first, %n = replay.window
+  %g = replay.load_field "g" %R : (!replay.records<#ring>) -> tensor<4x1xf32>
+  // expected-error @below {{expected rows of tokens}}
+  replay.append %ring, %wp ["d", "k", "g"] %d, %k, %g rows(%n) : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @records_out shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring window 4 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %first, %length = replay.window
+  // expected-error @below {{expected rows of tokens}}
+  replay.store_out %d as f32 window(%first, %length) : tensor<4x8xf32>
+}
+
+// -----
+
+#ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @other_keys shape <H = 1, HV = 1, K = 8, V = 8> null lt0 ring #ring kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %slot, %ring, %live = replay.row
+  %wp = replay.load_slot "wp" %ring
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %k = replay.load_field "k" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %d = replay.load_field "d" %R : (!replay.records<#ring>) -> tensor<4x8xf32>
+  %q = replay.load_token "q" : tensor<1x8xf32>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<4x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected the keys of the records that it reads}}
+  %y = replay.ring_read %R, %w, %q of %d, %d : (!replay.records<#ring>, tensor<4x1xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x8xf32>
 }
