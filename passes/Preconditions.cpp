@@ -79,6 +79,8 @@ static LogicalResult expectOrdered(replay::KernelOp kernel) {
   return success();
 }
 
+bool replayssm::isInLoop(Operation *op) { return op->getParentOfType<scf::ForOp>() != nullptr; }
+
 MutableOperandRange replayssm::stagedOperands(Operation *op) {
   if (auto read = dyn_cast<replay::ReadOp>(op))
     return read.getXsMutable();

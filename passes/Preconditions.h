@@ -27,6 +27,17 @@ mlir::LogicalResult expectPrepared(replay::KernelOp kernel, Prepared wanted);
 mlir::LogicalResult forEachKernel(mlir::ModuleOp module, Prepared wanted,
                                   llvm::function_ref<mlir::LogicalResult(replay::KernelOp)> body);
 
+/// Runs `body` on the ops of a kind that a kernel has now; it may erase them and make others.
+template <typename Op>
+void forEachOp(replay::KernelOp kernel, llvm::function_ref<void(Op)> body) {
+  llvm::SmallVector<Op> ops;
+  kernel.walk([&](Op op) { ops.push_back(op); });
+  llvm::for_each(ops, body);
+}
+
+/// Whether a loop of the kernel is around `op`.
+bool isInLoop(mlir::Operation *op);
+
 /// The operands along K of a read, or of gated scores: those of several tokens are staged.
 mlir::MutableOperandRange stagedOperands(mlir::Operation *op);
 

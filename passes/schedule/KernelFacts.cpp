@@ -1,4 +1,5 @@
 //===- KernelFacts.cpp - What the schedule needs to know of a kernel ------===//
+#include "passes/Preconditions.h"
 #include "passes/schedule/CostModel.h"
 
 using namespace mlir;
@@ -34,7 +35,6 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     facts.scattered |= load && (load.getBase() || load.getMask());
   };
   bool always = false, sometimes = false;
-  auto isInLoop = [](Operation *op) { return op->getParentOfType<scf::ForOp>() != nullptr; };
   kernel.getBody().walk([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && !loop.getInits().empty()) {
       replay::RingAttr ring = kernel.getRingAttr();

@@ -13,7 +13,9 @@
 #include "passes/tile/Signature.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
 
 namespace replayssm::lower {
 
@@ -110,6 +112,7 @@ public:
   Value toI64(Value index); ///< Slots are i64 already.
   Value asIndex(Value number);
   Value scalarLoad(llvm::StringRef name, mlir::Type type, Value element);
+  void scalarStore(llvm::StringRef name, mlir::Type type, Value element, Value index);
   /// element = outer * <name>_stride + head * headSize + inner.
   Value offset(llvm::StringRef name, Value outer, Value head, int64_t headSize, Value inner = {});
   Value load(Value memory, Value offset, llvm::ArrayRef<int64_t> shape, mlir::Type element,
@@ -118,6 +121,8 @@ public:
   void store(Value value, Value memory, Value offset, int64_t rowStride, Value rows = {},
              Value owner = {}, int64_t colStride = 1);
   Value alloc(int64_t rows, int64_t cols, mlir::Type element);
+  /// Runs `body` where `condition` holds; everywhere when it is null.
+  void when(Value condition, llvm::function_ref<void()> body);
   /// A number that a row was given (i32): clamped, and reported by the host device
   /// where that changes it.
   Value inRange(llvm::StringRef name, Value number, int64_t low, int64_t high);
@@ -164,6 +169,10 @@ private:
   llvm::DenseMap<Value, llvm::ArrayRef<Value>> lowered;
   llvm::BumpPtrAllocator storage; ///< Of what it holds.
 };
+
+inline int64_t dimOf(Value matrix, unsigned dim) {
+  return llvm::cast<mlir::RankedTensorType>(matrix.getType()).getDimSize(dim);
+}
 
 /// The one tile or number of an operand; null where there is none.
 inline Value only(mlir::ValueRange tiles) { return tiles.empty() ? Value() : tiles.front(); }

@@ -83,6 +83,12 @@ Value Emitter::scalarLoad(StringRef name, Type type, Value element) {
   return LLVM::LoadOp::create(*this, type, pointer);
 }
 
+void Emitter::scalarStore(StringRef name, Type type, Value element, Value index) {
+  Value number = arith::IndexCastOp::create(*this, type, index);
+  Value pointer = LLVM::GEPOp::create(*this, LLVM::LLVMPointerType::get(getContext(), 1), type, arg(name), ValueRange{element});
+  LLVM::StoreOp::create(*this, number, pointer);
+}
+
 Value Emitter::offset(StringRef name, Value outer, Value head, int64_t headSize, Value inner) {
   Value at;
   auto plus = [&](Value v) { at = at ? Value(arith::AddIOp::create(*this, at, v)) : v; };
@@ -108,6 +114,15 @@ void Emitter::store(Value value, Value memory, Value offset, int64_t rowStride, 
 
 Value Emitter::alloc(int64_t rows, int64_t cols, Type element) {
   return tile::AllocOp::create(*this, tile::SmemType::get(getContext(), rows, cols, element), IntegerAttr());
+}
+
+void Emitter::when(Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  body();
 }
 
 Value Emitter::inRange(StringRef name, Value number, int64_t low, int64_t high) {

@@ -5,16 +5,6 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-/// Runs `body` where `condition` holds; everywhere when it is null.
-static void when(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> body) {
-  if (!condition)
-    return body();
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
 /// Weighted along K; where a gate is one number and a copy has brought them, they are there.
 void lower::stageKeys(Emitter &b, Staged &staged, const KeyPasses &keys, int64_t pass, Value tile, Value condition) {
   if (keys.smem && gateDim(keys.ring.format, b.dims) == 1) {
@@ -24,12 +14,12 @@ void lower::stageKeys(Emitter &b, Staged &staged, const KeyPasses &keys, int64_t
   }
   if (!staged.k)
     staged.k = b.alloc(keys.ring.format.getLength(), b.dims.K, b.getF32Type());
-  when(b, condition, [&] { b.store(tile, staged.k, b.i64(pass * b.dims.bc * b.dims.K), b.dims.K); });
+  b.when(condition, [&] { b.store(tile, staged.k, b.i64(pass * b.dims.bc * b.dims.K), b.dims.K); });
 }
 
 void lower::stageValues(Emitter &b, Staged &staged, const Records &ring, Value w, Value d, Value condition) {
   staged.d = b.alloc(ring.format.getLength(), b.dims.bv, b.getF32Type());
-  when(b, condition, [&] { b.store(gateDim(ring.format, b.dims) == 1 ? b.mul(d, w) : d, staged.d, b.i64(0), b.dims.bv); });
+  b.when(condition, [&] { b.store(gateDim(ring.format, b.dims) == 1 ? b.mul(d, w) : d, staged.d, b.i64(0), b.dims.bv); });
 }
 
 static FailureOr<Results> lowerStageRecords(replay::StageRecordsOp op, Operands<replay::StageRecordsOp> in, Emitter &b) {

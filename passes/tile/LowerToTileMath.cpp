@@ -1,11 +1,5 @@
 //===- LowerToTileMath.cpp - Arithmetic on tiles --------------------------===//
-//
-// A broadcast of the source is not lowered where it stands: its value keeps its
-// small shape, and each use repeats it to the shape that it needs. So every
-// vector along V shrinks to the block's tile without being told apart from one
-// along K.
-//
-//===----------------------------------------------------------------------===//
+#include "passes/Preconditions.h"
 #include "passes/tile/LowerToTile.h"
 
 using namespace mlir;
@@ -69,7 +63,7 @@ Value Emitter::dotRows(Value a, Value c) {
                              getUnitAttr(), tile::LayoutAttr());
 }
 
-bool Emitter::spreadsValues(Operation *op) const { return dims.tokens > 1 && !op->getParentOfType<scf::ForOp>(); }
+bool Emitter::spreadsValues(Operation *op) const { return dims.tokens > 1 && !isInLoop(op); }
 
 tile::Layout Emitter::valueLayout(Operation *op) const {
   return spreadsValues(op) ? layouts.spreadValues() : layouts.valueRow(1);

@@ -45,11 +45,7 @@ static FailureOr<Results> lowerLoadSlot(replay::LoadSlotOp op, Operands<replay::
 }
 
 static FailureOr<Results> lowerSetCursor(replay::SetCursorOp op, Operands<replay::SetCursorOp> in, Emitter &b) {
-  Type type = integerType(b.getContext(), op.getName());
-  Value value = arith::IndexCastOp::create(b, type, only(in.getValue()));
-  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1), type, b.arg(op.getName()),
-                                      ValueRange{only(in.getRing())});
-  LLVM::StoreOp::create(b, value, pointer);
+  b.scalarStore(op.getName(), integerType(b.getContext(), op.getName()), only(in.getRing()), only(in.getValue()));
   return Results{};
 }
 
@@ -63,10 +59,7 @@ static FailureOr<Results> lowerLoadRow(replay::LoadRowOp op, Operands<replay::Lo
 }
 
 static FailureOr<Results> lowerStoreRow(replay::StoreRowOp op, Operands<replay::StoreRowOp> in, Emitter &b) {
-  Value number = arith::IndexCastOp::create(b, b.getI32Type(), only(in.getValue()));
-  Value pointer = LLVM::GEPOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1), b.getI32Type(), b.arg(op.getName()),
-                                      ValueRange{b.grid.row});
-  LLVM::StoreOp::create(b, number, pointer);
+  b.scalarStore(op.getName(), b.getI32Type(), b.grid.row, only(in.getValue()));
   return Results{};
 }
 

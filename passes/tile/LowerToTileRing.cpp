@@ -90,11 +90,12 @@ static FailureOr<Results> lowerLoadRing(replay::LoadRingOp op, Operands<replay::
 }
 
 static Value loadKeys(Emitter &b, const Records &ring, int64_t pass) {
-  Value at = fieldOffset(b, ring.slot, ring.format, ring.format.getField(replay::RecordField::K));
+  replay::FieldAttr field = ring.format.getField(replay::RecordField::K);
+  Value at = fieldOffset(b, ring.slot, ring.format, field);
   if (pass)
     at = arith::AddIOp::create(b, at, b.i64(pass * b.dims.bc * b.dims.K));
   int64_t rows = std::min(b.dims.bc, ring.format.getLength() - pass * b.dims.bc);
-  return b.load(b.arg("k_ring"), at, {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc),
+  return b.load(b.arg(field.getBuffer()), at, {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc),
                 rowsFrom(b, ring.valid, pass * b.dims.bc));
 }
 

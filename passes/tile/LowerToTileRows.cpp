@@ -17,8 +17,6 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-static int64_t dimOf(Value matrix, unsigned dim) { return cast<RankedTensorType>(matrix.getType()).getDimSize(dim); }
-
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//

@@ -20,9 +20,8 @@ static FailureOr<Results> lowerLoadState(replay::LoadStateOp op, Operands<replay
   Type element = op.getState().getType().getDtype();
   Value at = stateOffset(b, only(in.getSlot()), op.getAt() ? only(in.getAt()) : Value());
   Value memory = b.arg(op.getAt() ? "snapshots" : "state");
-  if (placeOf(op.getState()) != replay::Place::Shared) {
+  if (placeOf(op.getState()) != replay::Place::Shared)
     return one(b.load(memory, at, {b.dims.bv, b.dims.K}, element, b.dims.K, b.layouts.state()));
-  }
   Value smem = b.alloc(b.dims.bv, b.dims.K, element);
   Value token = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory, at, smem, Value(), IntegerAttr());
   return Results{{smem, token}};

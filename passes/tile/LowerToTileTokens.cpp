@@ -41,10 +41,9 @@ static FailureOr<Results> lowerToken(replay::LoadTokenOp op, Operands<replay::Lo
   if (ofKeyHead) {
     Value at = b.offset(name, b.tokenAt(in.getWindow(), 0), b.grid.keyHead, b.dims.K, inner);
     bool several = count > 1; // rows over the threads: these pass through shared memory
-    Value tile = b.load(b.arg(name), at, {count, b.dims.K}, element, several ? 0 : b.dims.K,
-                        several ? b.layouts.keys(count) : b.layouts.keyRow(1), b.tokensFrom(in.getWindow(), 0),
-                        several ? b.arg((name + "_stride").str()) : Value());
-    return one(tile);
+    return one(b.load(b.arg(name), at, {count, b.dims.K}, element, several ? 0 : b.dims.K,
+                      several ? b.layouts.keys(count) : b.layouts.keyRow(1), b.tokensFrom(in.getWindow(), 0),
+                      several ? b.arg((name + "_stride").str()) : Value()));
   }
   if (isColumn(op.getValue()) && placeOf(op.getValue()) == replay::Place::Spread) {
     Value at = b.offset(name, b.tokenAt(in.getWindow(), 0), b.grid.head, 1);

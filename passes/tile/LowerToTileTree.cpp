@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace replayssm;
 using namespace replayssm::lower;
 
-static int64_t widthOf(Value matrix) { return cast<RankedTensorType>(matrix.getType()).getDimSize(1); }
-
 //===----------------------------------------------------------------------===//
 // Parents and paths
 //===----------------------------------------------------------------------===//
@@ -115,7 +113,7 @@ static Value pathDecay(Emitter &b, Value gates, ValueRange parents, int64_t i) {
 /// With the decays in them; what is off the path is never read.
 FailureOr<Results> lower::lowerTreeScores(replay::ScoresOp op, Operands<replay::ScoresOp> in, Emitter &b) {
   int64_t count = b.dims.tokens;
-  bool alongK = widthOf(op.getG()) > 1;
+  bool alongK = dimOf(op.getG(), 1) > 1;
   Value ys = only(in.getY());
   auto keysUpTo = [&](int64_t n) { return b.load(ys, b.i64(0), {n, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(n)); };
   Results results;
@@ -176,17 +174,14 @@ static FailureOr<Results> lowerMoveRecord(replay::MoveRecordOp op, Operands<repl
   for (replay::FieldAttr field : format.getFields()) {
     int64_t width = fieldShape(b, field).width, columns = fieldShape(b, field).columns;
     Value memory = b.arg(field.getBuffer());
-    OpBuilder::InsertionGuard guard(b);
-    if (Value owner = ownerOf(b, field)) {
-      auto branch = scf::IfOp::create(b, owner, /*withElseRegion=*/false);
-      b.setInsertionPointToStart(branch.thenBlock());
-    }
-    Value record = fieldOffset(b, only(in.getRing()), format, field);
-    auto at = [&](Value position) {
-      return Value(arith::AddIOp::create(b, record, arith::MulIOp::create(b, position, b.i64(width))));
-    };
-    Value moved = b.load(memory, at(from), {1, columns}, field.getDtype(), width, b.layouts.record(columns), isThere);
-    b.store(moved, memory, at(to), width, isThere);
+    b.when(ownerOf(b, field), [&] {
+      Value record = fieldOffset(b, only(in.getRing()), format, field);
+      auto at = [&](Value position) {
+        return Value(arith::AddIOp::create(b, record, arith::MulIOp::create(b, position, b.i64(width))));
+      };
+      Value moved = b.load(memory, at(from), {1, columns}, field.getDtype(), width, b.layouts.record(columns), isThere);
+      b.store(moved, memory, at(to), width, isThere);
+    });
   }
   return Results{};
 }

@@ -80,10 +80,7 @@ struct Order : replayssm::impl::OrderBase<Order> {
   using OrderBase::OrderBase;
   void runOnOperation() override {
     LogicalResult result = forEachKernel(getOperation(), Prepared::Split, [](KernelOp kernel) {
-      SmallVector<PhaseOp> markers;
-      kernel.walk([&](PhaseOp op) { markers.push_back(op); });
-      for (PhaseOp marker : markers)
-        marker.erase();
+      forEachOp<PhaseOp>(kernel, [](PhaseOp marker) { marker.erase(); });
       order(rowBlock(kernel));
       return success();
     });

@@ -65,12 +65,10 @@ public:
   }
 
 private:
-  bool isInLoop(Operation &op) { return op.getParentOfType<scf::ForOp>() != nullptr; }
-
   /// Each number by one thread: what only depends on such numbers, and norms of tokens.
   bool isOfColumns(Operation &op) {
     // Shared memory has no bits.
-    if (isInLoop(op) || op.getNumResults() != 1 || !isColumn(op.getResult(0)) ||
+    if (isInLoop(&op) || op.getNumResults() != 1 || !isColumn(op.getResult(0)) ||
         !isa<FloatType>(getElementTypeOrSelf(op.getResult(0))))
       return false;
     if (isa<LoadTokenOp>(op))
@@ -157,15 +155,9 @@ private:
       b.setInsertionPointAfter(lastLoaded ? lastLoaded : gates);
     else
       b.setInsertionPointAfterValue(x);
-    StageOp staged = stage(x, type);
+    StageOp staged = createStage(b, x, type);
     if (isLoaded)
       lastLoaded = staged;
-    return staged;
-  }
-
-  StageOp stage(Value x, Type type) {
-    StageOp staged = StageOp::create(b, x.getLoc(), type, x);
-    staged->setAttr(placeAttr, PlaceAttr::get(kernel.getContext(), Place::Shared));
     return staged;
   }
 
@@ -237,7 +229,7 @@ private:
           return use.set(known.getY());
       }
     b.setInsertionPoint(point);
-    use.set(stage(x, cast<RankedTensorType>(x.getType()).clone(b.getF32Type())).getY());
+    use.set(createStage(b, x, cast<RankedTensorType>(x.getType()).clone(b.getF32Type())).getY());
   }
 
   KernelOp kernel;

@@ -33,6 +33,9 @@ bool isDefinedBefore(mlir::Value value, mlir::Operation *op);
 /// The first in the block of `op` that uses it, or has such a user inside; null where there is none.
 mlir::Operation *firstUser(mlir::Operation *op);
 
+/// `x` in shared memory from here on.
+replay::StageOp createStage(mlir::OpBuilder &b, mlir::Value x, mlir::Type type);
+
 /// Whether `op` has a row for each token among its operands or results, or what is formed of such.
 bool isWindowed(mlir::Operation &op);
 

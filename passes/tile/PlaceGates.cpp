@@ -53,14 +53,12 @@ static bool isOfEachToken(OpOperand &use) {
   Operation *user = use.getOwner();
   if (hasRows(use.get()))
     return true;
-  return isa<tile::BroadcastOp>(user) && hasRows(user->getResult(0)) && !user->getParentOfType<scf::ForOp>();
+  return isa<tile::BroadcastOp>(user) && hasRows(user->getResult(0)) && !isInLoop(user);
 }
 
 static StageOp stageBehind(OpBuilder &b, Value x) {
   b.setInsertionPointAfterValue(x);
-  StageOp staged = StageOp::create(b, x.getLoc(), x.getType(), x);
-  staged->setAttr(placeAttr, PlaceAttr::get(b.getContext(), Place::Shared));
-  return staged;
+  return createStage(b, x, x.getType());
 }
 
 /// One fetch for the uses of a block: in a branch a load is cheaper than registers up

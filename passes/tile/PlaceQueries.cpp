@@ -40,6 +40,12 @@ Operation *replayssm::firstUser(Operation *op) {
   return first;
 }
 
+StageOp replayssm::createStage(OpBuilder &b, Value x, Type type) {
+  StageOp staged = StageOp::create(b, x.getLoc(), type, x);
+  staged->setAttr(placeAttr, PlaceAttr::get(b.getContext(), Place::Shared));
+  return staged;
+}
+
 bool replayssm::isElsewhere(Value value) {
   switch (placeOf(value)) {
   case Place::Regs:

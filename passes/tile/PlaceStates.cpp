@@ -6,7 +6,7 @@
 // records of a fold are staged by a read that has them at hand.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/tile/LowerToTileLayouts.h"
+#include "passes/Preconditions.h"
 #include "passes/tile/Place.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,8 +30,6 @@ static bool canFollow(Operation *user, Operation *store, Operation *load) {
   return isBehind;
 }
 
-static bool isInLoop(Operation *op) { return op->getParentOfType<scf::ForOp>() != nullptr; }
-
 /// A store to the buffer that `load` reads for which `holds`.
 static bool anyStore(LoadStateOp load, function_ref<bool(StoreStateOp)> holds) {
   return load->getParentOfType<KernelOp>()
@@ -48,15 +46,6 @@ static bool isOverwritten(LoadStateOp load) {
     return store.getSlot() == load.getSlot() &&
            llvm::any_of(load->getUsers(), [&](Operation *user) { return canFollow(user, store, load); });
   });
-}
-
-/// The first op of the block of `op` that uses it or has a use in it.
-static Operation *firstUse(Operation *op) {
-  Operation *first = nullptr;
-  for (Operation *user : op->getUsers())
-    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); !first || at->isBeforeInBlock(first))
-      first = at;
-  return first;
 }
 
 /// Formed of operands at each place alike: what has no use in its own block goes to those that have.
@@ -78,7 +67,7 @@ static void bring(Operation *op, bool isCopy) {
   if (isUsedHere) {
     // Loads are on their way before anything waits for one.
     if (isUpdate(op) || (isCopy && !isa<LoadStateOp, LoadFieldOp>(op)))
-      op->moveBefore(firstUse(op));
+      op->moveBefore(firstUser(op));
     return;
   }
   while (!op->use_empty()) {
@@ -99,9 +88,7 @@ static void bring(Operation *op, bool isCopy) {
 
 /// Nor does it stay in registers through a loop, if memory holds it as long as the kernel runs.
 static void reloadInLoops(LoadStateOp load) {
-  if (placeOf(load.getState()) == Place::Shared || anyStore(load, [](StoreStateOp) { return true; }))
-    return;
-  if (load->use_empty())
+  if (load->use_empty() || placeOf(load.getState()) == Place::Shared || anyStore(load, [](StoreStateOp) { return true; }))
     return;
   auto loop = load->getParentOfType<scf::ForOp>();
   for (OpOperand &use : llvm::make_early_inc_range(load.getState().getUses())) {
@@ -154,9 +141,7 @@ void replayssm::placeStates(KernelOp kernel) {
   });
   for (Operation *op : llvm::reverse(movable)) // users first
     bring(op, /*isCopy=*/false);
-  SmallVector<StageRecordsOp> staged;
-  kernel.getBody().walk([&](StageRecordsOp op) { staged.push_back(op); });
-  llvm::for_each(staged, stageInRead);
+  forEachOp<StageRecordsOp>(kernel, stageInRead);
 }
 
 /// Behind the copies of states and of keys.
@@ -164,15 +149,13 @@ static void waitFor(Operation *copy) {
   Value value = copy->getResult(0);
   if (value.use_empty() || llvm::any_of(copy->getUsers(), llvm::IsaPred<WaitOp>))
     return;
-  OpBuilder b(firstUse(copy));
+  OpBuilder b(firstUser(copy));
   auto wait = WaitOp::create(b, copy->getLoc(), value);
   value.replaceAllUsesExcept(wait.getY(), wait);
 }
 
 void replayssm::placeCopies(KernelOp kernel) {
-  SmallVector<LoadStateOp> loads;
-  kernel.getBody().walk([&](LoadStateOp op) { loads.push_back(op); });
-  llvm::for_each(loads, reloadInLoops);
+  forEachOp<LoadStateOp>(kernel, reloadInLoops);
   SmallVector<Operation *> copies;
   kernel.getBody().walk([&](Operation *op) {
     if (isa<LoadStateOp, LoadFieldOp>(op) && placeOf(op->getResult(0)) == Place::Shared)

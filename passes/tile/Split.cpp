@@ -41,12 +41,12 @@ static void splitCursor(CursorOp op) {
   op.erase();
 }
 
-/// Among the users of `value` one that is there where `point` stands.
+/// Among the users of `value` one that is wanted and there where `point` stands.
 template <typename Op>
-static Op userBefore(Value value, Operation *point) {
+static Op userBefore(Value value, Operation *point, function_ref<bool(Op)> isWanted = [](Op) { return true; }) {
   DominanceInfo dominance;
   for (Operation *user : value.getUsers())
-    if (auto op = dyn_cast<Op>(user); op && dominance.properlyDominates(user, point))
+    if (auto op = dyn_cast<Op>(user); op && isWanted(op) && dominance.properlyDominates(user, point))
       return op;
   return nullptr;
 }
@@ -124,24 +124,15 @@ private:
     return ops;
   }
 
-  /// One op of this kind of the ring that is there where `user` stands.
-  template <typename Op> Op known(Operation *user, function_ref<bool(Op)> isWanted) {
-    for (Operation *other : ring->getUsers())
-      if (auto op = dyn_cast<Op>(other); op && isWanted(op) && DominanceInfo().properlyDominates(other, user))
-        return op;
-    return nullptr;
-  }
-
   /// Beside the ring, or where another block needs it.
   Value field(RecordField which, Operation *user) {
     StringRef name = stringifyRecordField(which);
-    if (auto load = known<LoadFieldOp>(user, [&](LoadFieldOp op) { return op.getName() == name; }))
+    if (auto load = userBefore<LoadFieldOp>(ring.getRecords(), user, [&](LoadFieldOp op) { return op.getName() == name; }))
       return load.getValue();
-    if (user->getBlock() == ring->getBlock()) {
+    if (user->getBlock() == ring->getBlock())
       b.setInsertionPointAfter(last);
-    } else {
+    else
       b.setInsertionPoint(user);
-    }
     RecordsType records = ring.getRecords().getType();
     ShapeAttr shape = ring->getParentOfType<KernelOp>().getShapeAttr();
     int64_t width = records.getFieldWidth(name, shape.getK(), shape.getV());
@@ -153,7 +144,7 @@ private:
   }
 
   RingWeightsOp weights(Operation *user) {
-    if (auto op = known<RingWeightsOp>(user, [](RingWeightsOp op) { return op.getG() != nullptr; }))
+    if (auto op = userBefore<RingWeightsOp>(ring.getRecords(), user, [](RingWeightsOp op) { return op.getG() != nullptr; }))
       return op;
     for (RingWeightsOp op : users<RingWeightsOp>())
       if (op->getBlock() == user->getBlock() && DominanceInfo().properlyDominates(op.getG(), user)) { // it waits for nothing else
@@ -281,20 +272,13 @@ private:
   ImplicitLocOpBuilder b;
 };
 
-template <typename Op>
-void forEach(KernelOp kernel, function_ref<void(Op)> body) {
-  SmallVector<Op> ops;
-  kernel.walk([&](Op op) { ops.push_back(op); });
-  llvm::for_each(ops, body);
-}
-
 struct Split : replayssm::impl::SplitBase<Split> {
   using SplitBase::SplitBase;
   void runOnOperation() override {
     LogicalResult result = forEachKernel(getOperation(), Prepared::Scheduled, [](KernelOp kernel) {
-      forEach<CursorOp>(kernel, splitCursor);
-      forEach<DecayOp>(kernel, splitDecay);
-      forEach<ScoresOp>(kernel, splitScores);
+      forEachOp<CursorOp>(kernel, splitCursor);
+      forEachOp<DecayOp>(kernel, splitDecay);
+      forEachOp<ScoresOp>(kernel, splitScores);
       kernel.walk([](LoadRingOp op) { RecordSplitter(op).run(); });
       RowGuard(kernel).run();
       return success();

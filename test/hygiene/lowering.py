@@ -4,9 +4,10 @@ import os
 import re
 import sys
 
+from comments import code_lines
+
 FOLDER = "passes/tile"
 LOOK = re.compile(r"\bget(?:Users|Uses)\s*\(|[.>]walk\s*[(<]|^\s*static\s+(?!const)[\w:<>]+\s+\w+(?:\s*=[^=]|\s*;)")
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def main(root):
@@ -15,9 +16,7 @@ def main(root):
         if not file.startswith("LowerToTile"):
             continue
         files += 1
-        with open(os.path.join(root, FOLDER, file)) as source:
-            code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), source.read())
-        for number, line in enumerate(code.split("\n"), 1):
+        for number, line in code_lines(os.path.join(root, FOLDER, file)):
             match = LOOK.search(line)
             if match:
                 found += 1

@@ -3,13 +3,14 @@ import os
 import re
 import sys
 
+from comments import code_lines
+
 FOLDERS = ["passes/schedule", "passes/tile", "passes/gpu"]
 # The enum and its accessors, the reference to a layer, and the names of kinds
 # and rules in strings or identifiers.
 USE = re.compile(
     r"\b(?:replay::)?Kind(?:Attr|Enum)?::|\b[gs]etKind(?:Attr)?\s*\(|\b[gs]etOf(?:Attr)?\s*\("
     r"|(?i:gdn|kda|packed|cursors)")
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def main(root):
@@ -18,10 +19,7 @@ def main(root):
         for base, _, files in sorted(os.walk(os.path.join(root, folder))):
             for file in sorted(files):
                 path = os.path.join(base, file)
-                with open(path) as source:
-                    text = source.read()
-                code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
-                for number, line in enumerate(code.split("\n"), 1):
+                for number, line in code_lines(path):
                     match = USE.search(line)
                     if match:
                         found += 1

@@ -22,14 +22,15 @@ constexpr int64_t slots = 6, placeBytes = 1 << 20; ///< Each buffer begins at a 
 
 int64_t widthOf(const std::string &dtype) { return dtype == "f32" || dtype == "i32" ? 4 : dtype == "i8" ? 1 : 2; }
 
-/// Buffers of one kernel in one pool, every stride `stride`; the layers of each `layerStride`
-/// elements apart.
+constexpr int64_t nearLayers = 32 * placeBytes; ///< Elements from one layer of a buffer to the next.
+
+/// Buffers of one kernel in one pool, every stride `stride`; the layers of states `layerStride`
+/// elements apart, those of all else near: 2^31 states of two bytes are 4 GiB.
 struct Pool {
   Buffer buffer;
-  int64_t stride, layers = 1, layerStride = 0;
+  int64_t stride, layers = 1, layerStride = nearLayers;
 
-  /// Only states lie far apart: 2^31 of their elements are 4 GiB.
-  int64_t layerStrideOf(const std::string &name) const { return name.starts_with("state") ? layerStride : std::min(layerStride, placeBytes * 32); }
+  int64_t layerStrideOf(const std::string &name) const { return name.starts_with("state") ? layerStride : nearLayers; }
   int64_t at(size_t arg, int64_t width, int64_t slot, int64_t layerOffset = 0) const {
     return arg * placeBytes + (slot * stride + layerOffset) * width;
   }
@@ -118,8 +119,8 @@ TEST(WideSlots, LayersHoldTheSameBytes) {
   int64_t places = kernel->manifest().args.size() * placeBytes + slots * stride * 4;
   std::map<std::string, std::vector<uint8_t>> small, wide;
   for (bool isWide : {false, true}) {
-    int64_t layerStride = isWide ? int64_t(1) << 31 : placeBytes * 32;
-    auto buffer = device.allocate(places + layerStride * 2 + placeBytes * 32 * 4); // states have two bytes
+    int64_t layerStride = isWide ? int64_t(1) << 31 : nearLayers;
+    auto buffer = device.allocate(places + layerStride * 2 + nearLayers * 4);
     if (!buffer && isWide)
       GTEST_SKIP() << buffer.status().message();
     ASSERT_TRUE(buffer) << buffer.status().str();
