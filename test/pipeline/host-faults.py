@@ -112,6 +112,11 @@ def main(compiler, runner, work):
         store = r"(tile\.store %\d+, %arg4\[%\d+\] strides \[)64(, 1\])"
         source.faults("store-stride", edited(source.tile, store, r"\g<1>1048576\2"),
                       "global store of 16 bytes is outside every live buffer", "tile.store")
+        # Block 3 does what block 2 does: the report names block 2, neither its neighbour nor the first.
+        number = r"(%\d+)( = arith\.index_cast %block_id_x : index to i32)"
+        same = edited(source.tile, number, r"%all\2\n%two = arith.constant 2 : i32\n\1 = arith.minsi %all, %two : i32")
+        source.faults("blocks", same, r"races with a store by thread \d+ of block \(2, 0\) \(tile\.store at [^)]*\); "
+                      r"thread \d+ of block \(3, 0\)", "tile.store")
 
 
 if __name__ == "__main__":
