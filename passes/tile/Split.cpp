@@ -262,7 +262,8 @@ private:
     for (auto ofRow : body.getOps<WindowOp>())
       window.assign({ofRow.getFirst(), ofRow.getLength()});
     auto type = cast<RankedTensorType>(out.getValue().getType());
-    type = type.clone(ArrayRef<int64_t>{window.empty() ? 1 : kernel.tokens(), type.getDimSize(1)});
+    if (!window.empty())
+      type = type.clone(ArrayRef<int64_t>{kernel.tokens(), type.getDimSize(1)});
     Value zeros = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
     StoreOutOp::create(b, zeros, out.getIo(), window);
   }

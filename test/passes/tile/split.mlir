@@ -208,3 +208,17 @@ replay.kernel @alone shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 1 of 2 
   %g = replay.load_token "a" window(%first, %length) : tensor<1x1xf32>
   %a = replay.scores %k with %k gated %g tree %p : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x1xf32>, tensor<1x1xi32>) -> tensor<1x1xf32>
 }
+
+// -----
+
+// Tokens that every row has: a null row's are zero as well, however many.
+// CHECK-LABEL: replay.kernel @all_tokens
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<3x8xf32>
+// CHECK: replay.store_out %[[ZEROS]] as f32 : tensor<3x8xf32>
+replay.kernel @all_tokens shape <H = 1, HV = 1, K = 8, V = 8> null lt0 window 3 kred <lanes = 8, vec = 1>
+    tiling <bv = 8, bc = 8, warps = 1, copy = direct, unroll = 1> {
+  %v = replay.load_token "v" : tensor<3x8xf32>
+  replay.store_out %v as f32 : tensor<3x8xf32>
+}
