@@ -48,9 +48,16 @@ Block &replayssm::rowBlock(replay::KernelOp kernel) {
   return branch ? *branch.thenBlock() : kernel.getBody().front();
 }
 
+bool replayssm::decaysByPair(replay::ScoresOp op) {
+  auto kernel = op->getParentOfType<replay::KernelOp>();
+  return kernel && kernel.getMmaAttr() && op.getG() && !op.getParents() && op.getG().getType().getDimSize(1) == 1;
+}
+
 bool replayssm::isWhole(Operation *op) {
-  if (auto pairs = dyn_cast<replay::ScoresOp>(op))
-    return pairs.getG() && (!pairs.getParents() || pairs.getY().getType().getDimSize(0) == 1);
+  if (auto pairs = dyn_cast<replay::ScoresOp>(op)) {
+    bool isOne = pairs.getY().getType().getDimSize(0) == 1;
+    return pairs.getG() && (isOne || !(pairs.getParents() || decaysByPair(pairs)));
+  }
   if (auto weights = dyn_cast<replay::RingWeightsOp>(op))
     return !weights.getG();
   if (auto read = dyn_cast<replay::RingReadOp>(op))

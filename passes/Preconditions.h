@@ -44,6 +44,8 @@ mlir::MutableOperandRange stagedOperands(mlir::Operation *op);
 /// What scores find of their gates in shared memory: of a tree the gates, along K the
 /// decays. Null where each thread has all of it.
 mlir::Value stagedGates(replay::ScoresOp op);
+/// Whether on tensor cores one thread has a pair, and forms its own decay of one gate a token.
+bool decaysByPair(replay::ScoresOp op);
 
 /// Whether `op` stands for several that replay-split makes of it.
 bool isWhole(mlir::Operation *op);

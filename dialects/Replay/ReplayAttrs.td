@@ -72,7 +72,7 @@ def Replay_PhaseAttr : Replay_EnumAttr<Replay_PhaseEnum, "phase">;
 
 def Replay_PlaceEnum : Replay_Enum<"Place", "where the rows of a matrix are", [
   I32EnumAttrCase<"Regs", 0, "regs">, I32EnumAttrCase<"Spread", 1, "spread">, I32EnumAttrCase<"Shared", 2, "shared">,
-  I32EnumAttrCase<"Remat", 3, "remat">]>;
+  I32EnumAttrCase<"Remat", 3, "remat">, I32EnumAttrCase<"Sums", 4, "sums">, I32EnumAttrCase<"Pairs", 5, "pairs">]>;
 def Replay_PlaceAttr : Replay_EnumAttr<Replay_PlaceEnum, "place">;
 
 def Replay_RingShapeEnum : Replay_Enum<"RingShape", "where the first record of a ring lies", [
@@ -131,6 +131,17 @@ def Replay_KredAttr : Replay_Attr<"Kred", "kred"> {
     lanes are joined by a butterfly with distances 1, 2, 4, ...
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$vec);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def Replay_MmaAttr : Replay_Attr<"Mma", "mma"> {
+  let summary = "Windows read state and ring on tensor cores: part of the kernel set, never of the schedule";
+  let description = [{
+    Every sum over K but the norms, the scores of trees, and with gates along K those of a
+    token with itself, is that of `chunk` channels each, joined in ascending order (see
+    #tile.mma); sums over the records of a ring have one accumulator.
+  }];
+  let parameters = (ins "int64_t":$chunk);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

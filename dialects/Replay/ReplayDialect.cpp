@@ -101,6 +101,12 @@ LogicalResult KredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t chunk) {
+  if (chunk < 16 || chunk > maxDim || chunk % 16 != 0)
+    return emitError() << "expected chunk to be a multiple of 16 in 16.." << maxDim << " but got " << chunk;
+  return success();
+}
+
 LogicalResult TilingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t bv, int64_t bc, int64_t warps,
                                  CopyKind copy, int64_t unroll, int64_t blocks, int64_t sink) {

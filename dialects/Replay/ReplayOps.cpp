@@ -58,6 +58,8 @@ LogicalResult KernelOp::verify() {
   if (getWindowMax() && (!getWindow() || maxTokens() < tokens()))
     return emitOpError() << "expected a window of at most " << maxTokens() << " tokens, the most of its set, but got "
                          << (getWindow() ? std::to_string(tokens()) : "none");
+  if (getMmaAttr() && !getRingAttr())
+    return emitOpError("expected a ring beside 'mma': other kernels read one token at a time");
   if (getOfAttr())
     return success();
   if (getBody().empty() || getBody().front().empty())

@@ -123,7 +123,7 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Replay_KindAttr>:$kind,
       OptionalAttr<Replay_ShapeAttr>:$shape, OptionalAttr<Replay_NullAttr>:$null,
-      OptionalAttr<Replay_RingAttr>:$ring, OptionalAttr<Replay_KredAttr>:$kred,
+      OptionalAttr<Replay_RingAttr>:$ring, OptionalAttr<Replay_KredAttr>:$kred, OptionalAttr<Replay_MmaAttr>:$mma,
       OptionalAttr<Replay_TilingAttr>:$tiling, OptionalAttr<I64Attr>:$window, OptionalAttr<I64Attr>:$window_max,
       OptionalAttr<Replay_MaskAttr>:$mask, OptionalAttr<Replay_FlushAttr>:$flush,
       OptionalAttr<Replay_FoldAttr>:$fold, UnitAttr:$track, UnitAttr:$dst,
@@ -132,7 +132,7 @@ def Replay_KernelOp : Replay_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminat
   let assemblyFormat = [{
     $sym_name (`of` $of^)? (`kind` `` $kind^)? (`shape` $shape^)? (`null` `` $null^)?
     (`ring` $ring^)? (`window` $window^)? (`of` $window_max^)? (`mask` `` $mask^)? (`flush` `` $flush^)? (`fold` `` $fold^)?
-    (`track` $track^)? (`dst` $dst^)? (`layers` `` $layers^)? (`kred` $kred^)? (`tiling` $tiling^)?
+    (`track` $track^)? (`dst` $dst^)? (`layers` `` $layers^)? (`kred` $kred^)? (`mma` `` $mma^)? (`tiling` $tiling^)?
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{

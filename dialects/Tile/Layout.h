@@ -71,4 +71,20 @@ std::optional<llvm::SmallVector<ScatteredDigit, 2>> scatteredDigits(const Layout
 std::optional<llvm::SmallVector<int64_t>> registerMap(const Layout &from, const Layout &to,
                                                       llvm::ArrayRef<int64_t> shape);
 
+// How lanes hold operands and sums of an mma: see tile.dot.
+/// Rows of its first operand and of the sums.
+bool isMmaRows(const Layout &layout, unsigned dim);
+/// Rows of its second operand.
+bool isMmaColumns(const Layout &layout, unsigned dim);
+/// What is contracted; where sums of chunks stay apart digits tell these apart, also those of warps.
+bool isMmaContraction(const Layout &layout, unsigned dim, MmaAttr mma);
+/// Of the sums, from those of the operands: with `apart` a block of rows for each chunk.
+Layout mmaResult(const Layout &a, const Layout &b, unsigned contracted, MmaAttr mma);
+// The same of `size` elements, with registers in front; rows over `warps`.
+llvm::SmallVector<Factor, 4> mmaRows(int64_t size, int64_t warps);
+llvm::SmallVector<Factor, 4> mmaColumns(int64_t size);
+llvm::SmallVector<Factor, 4> mmaContraction(int64_t size);
+/// With warps that share its chunks.
+llvm::SmallVector<Factor, 4> mmaChunks(int64_t size, int64_t chunk, int64_t warps);
+
 } // namespace replayssm::tile

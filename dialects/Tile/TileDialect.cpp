@@ -90,11 +90,23 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   return success();
 }
 
+LogicalResult MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t chunk, bool apart) {
+  if (chunk < 0 || chunk % 16 != 0)
+    return emitError() << "expected chunk to be 0 or a multiple of 16 but got " << chunk;
+  if (apart && chunk == 0)
+    return emitError() << "expected chunks whose sums are kept apart but got chunk = 0";
+  return success();
+}
+
 LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
-                               int64_t cols, Type elementType) {
+                               int64_t cols, Type elementType, int64_t skew) {
   if (rows < 1 || cols < 1)
     return emitError() << "expected a positive shape but got " << rows << "x" << cols;
   if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8 != 0)
     return emitError() << "expected elements of whole bytes but got " << elementType;
+  int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
+  if (skew != 0 && (skew < 0 || skew * bytes % 16 != 0 || rows % 2 != 0))
+    return emitError() << "expected a skew of a multiple of 16 bytes between two halves of the rows but got " << skew << " for " << rows
+                       << " rows";
   return success();
 }

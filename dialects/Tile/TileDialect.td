@@ -41,17 +41,38 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout",
   let genVerifyDecl = 1;
 }
 
+def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma"> {
+  let mnemonic = "mma";
+  let summary = "A contraction on tensor cores: the order of its sums";
+  let description = [{
+    Steps are 8 channels of tf32 or 16 of bf16 or f16, in ascending order, each one
+    rounding. Every `chunk` channels (a multiple of 16; 0 = all) have an accumulator of
+    their own, and their sums are joined in ascending order. What corrects split operands
+    has one more accumulator, joined to that of its chunk.
+
+    With `apart` the sums of chunks are not joined: block c of the result's rows, as many as
+    those of the first operand rounded up to 16, are those of chunk c. Warps may share these.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$chunk, DefaultValuedParameter<"bool", "false">:$apart);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 class Tile_Type<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> {
   let mnemonic = typeMnemonic;
 }
 def Tile_SmemType : Tile_Type<"Smem", "smem"> {
   let summary = "Shared memory of a block: rows x cols elements, row-major";
-  let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$elementType);
-  let assemblyFormat = "`<` $rows `,` $cols `,` $elementType `>`";
+  let description = [{
+    With `skew` the second half of the rows lies so many elements further: lanes that have a row
+    of each half find them in other banks.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$elementType, DefaultValuedParameter<"int64_t", "0">:$skew);
+  let assemblyFormat = "`<` $rows `,` $cols `,` $elementType (`,` `skew` `=` $skew^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getBytes() const {
-      return getRows() * getCols() * (getElementType().getIntOrFloatBitWidth() / 8);
+      return (getRows() * getCols() + getSkew()) * (getElementType().getIntOrFloatBitWidth() / 8);
     }
   }];
 }

@@ -65,6 +65,9 @@ static LogicalResult verifyAccess(Operation *op, Type memory, Value offset,
   if (smem.getElementType() != tile.getElementType())
     return op->emitOpError() << "expected elements of " << smem.getElementType() << " as in "
                              << smem << " but got " << tile.getElementType();
+  if (smem.getSkew() && (tile.getDimSize(0) != smem.getRows() || strides[0] != smem.getCols() || hasRows))
+    return op->emitOpError() << "expected all rows of the skewed buffer " << smem << " but got " << tile << " with strides [" << strides
+                             << "]";
   APInt first;
   if (hasRows || !matchPattern(offset, m_ConstantInt(&first)))
     return success();
@@ -96,7 +99,9 @@ LogicalResult CopyOp::verify() {
       pointer.getAddressSpace() != 1)
     return emitOpError() << "expected a global pointer, '!llvm.ptr<1>', but got " << pointer;
   SmemType dst = getDst().getType();
-  int64_t rowBytes = dst.getBytes() / dst.getRows();
+  int64_t rowBytes = dst.getCols() * (dst.getElementType().getIntOrFloatBitWidth() / 8);
+  if (dst.getSkew() && getRows())
+    return emitOpError() << "expected all rows of the skewed buffer " << dst << " but got a number of them";
   if (rowBytes % 16 != 0)
     return emitOpError() << "expected rows of a multiple of 16 bytes but got " << rowBytes;
   if (auto mbarrier = getMbarrier(); mbarrier && (*mbarrier < 0 || *mbarrier % 8 != 0))
@@ -122,6 +127,46 @@ LogicalResult StoreOp::verify() {
                       getValue().getType());
 }
 
+static LogicalResult verifyFma(DotOp op) {
+  for (Value x : {op.getA(), op.getB()})
+    if (Type element = cast<RankedTensorType>(x.getType()).getElementType(); !element.isF32())
+      return op.emitOpError() << "expected operands of f32 for sums by fma but got " << element;
+  return success();
+}
+
+static LogicalResult verifyMma(DotOp op) {
+  if (op.getAcc() || op.getRows() || op.getLayout())
+    return op.emitOpError() << "expected no accumulator, 'rows' or anchor beside 'mma' but got "
+                            << (op.getAcc() ? "an accumulator" : op.getRows() ? "'rows'" : "an anchor");
+  return success();
+}
+
+static LogicalResult verifyMmaLayouts(DotOp op) {
+  unsigned c = op.getContract()[0], free = 1 - c;
+  bool apart = op.getMma()->getApart();
+  auto expect = [&](bool holds, StringRef what, StringRef wanted, Type tile, unsigned dim) -> LogicalResult {
+    if (holds)
+      return success();
+    return op.emitOpError() << "expected " << what << " to be spread as " << wanted << " for mma but got dimension " << dim << " of "
+                            << tile;
+  };
+  Type a = op.getA().getType(), b = op.getB().getType(), result = op.getType();
+  Layout ofA = *Layout::of(a), ofB = *Layout::of(b), sums = *Layout::of(result);
+  StringRef contraction = apart ? "[w, r, l4:1, r4]" : "[r, l4:1, r4]";
+  if (failed(expect(isMmaRows(ofA, free), "rows of 'a'", "[.., l8:4, r2]", a, free)) ||
+      failed(expect(isMmaContraction(ofA, c, *op.getMma()), "the contracted dimension of 'a'", contraction, a, c)) ||
+      failed(expect(isMmaColumns(ofB, free), "rows of 'b'", "[.., l8:4]", b, free)) ||
+      failed(expect(isMmaContraction(ofB, c, *op.getMma()), "the contracted dimension of 'b'", contraction, b, c)) ||
+      failed(verifySameDigits(op, "the contracted dimensions", a, c, b, c)))
+    return failure();
+  if (int64_t rows = llvm::alignTo(cast<RankedTensorType>(a).getDimSize(free), 16); apart && ofA.extent(free) != rows)
+    return op.emitOpError() << "expected " << rows << " rows of 'a', padding counted, for sums apart but got " << a;
+  Layout wanted = mmaResult(ofA, ofB, c, *op.getMma());
+  if (!sameDigits(sums, 0, wanted, 0) || !sameDigits(sums, 1, wanted, 1))
+    return op.emitOpError() << "expected sums laid out as " << wanted.toAttr(op.getContext()) << " by the operands but got " << result;
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   ArrayRef<int64_t> contract = getContract();
   if (contract.size() != 2 || contract[0] != contract[1] || contract[0] < 0 || contract[0] > 1)
@@ -136,9 +181,15 @@ LogicalResult DotOp::verify() {
         result.getDimSize(1) != 1)
       return emitOpError() << "expected, row by row, contract [1, 1], equal rows and a result of " << a.getDimSize(0)
                            << "x1 but got " << result;
-  } else if (result.getDimSize(0) != a.getDimSize(free) || result.getDimSize(1) != b.getDimSize(free))
-    return emitOpError() << "expected a result of " << a.getDimSize(free) << "x"
-                         << b.getDimSize(free) << " but got " << result;
+  } else {
+    int64_t rows = a.getDimSize(free);
+    if (getMma() && getMma()->getApart())
+      rows = llvm::alignTo(rows, 16) * llvm::divideCeilSigned(a.getDimSize(c), getMma()->getChunk());
+    if (result.getDimSize(0) != rows || result.getDimSize(1) != b.getDimSize(free))
+      return emitOpError() << "expected a result of " << rows << "x" << b.getDimSize(free) << " but got " << result;
+  }
+  if (failed(getMma() ? verifyMma(*this) : verifyFma(*this)))
+    return failure();
   if (getAcc() && getLayout())
     return emitOpError() << "expected an anchor or an accumulator, which has a layout of its own, but got both";
   if (getAcc() && getAcc().getType() != result)
@@ -149,6 +200,8 @@ LogicalResult DotOp::verify() {
   FailureOr<bool> laidOut = verifyLaidOut(*this);
   if (failed(laidOut) || !*laidOut)
     return laidOut;
+  if (getMma())
+    return verifyMmaLayouts(*this);
   if (failed(verifySameDigits(*this, "the contracted dimensions", a, c, b, c)) ||
       failed(verifySums(*this, "rows", a, free, 0)) ||
       failed(getRows() ? verifySums(*this, "rows", b, free, 0) : verifySums(*this, "columns", b, free, 1)))
@@ -164,6 +217,12 @@ LogicalResult DotOp::verify() {
                             "dimension "
                          << c << " of " << b << " is spread over lanes";
   return success();
+}
+
+LogicalResult IotaOp::verify() {
+  if (getDim() > 1)
+    return emitOpError() << "expected dimension 0 or 1 but got " << getDim();
+  return verifyAnchor(*this, getLayoutAttr(), getType());
 }
 
 LogicalResult ScanOp::verify() {

@@ -60,7 +60,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 def Tile_DotOp : Tile_Op<"dot", [Pure]> {
-  let summary = "Contraction of one dimension of a with one of b, by fma in ascending order, then across lanes";
+  let summary = "Contraction of one dimension of a with one of b: by fma in ascending order, then across lanes; or on tensor cores";
   let description = [{
     `contract [1, 1]`: a[M, C], b[N, C] -> [M, N]; `contract [0, 0]`:
     a[C, M], b[C, N] -> [M, N]. With `rows` each row of a meets the same row of b
@@ -72,11 +72,24 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
     columns are spread over lanes of C in place of registers. The bits are the
     same. `layout` is the anchor that replay-assign-layouts puts into the
     result type.
+
+    With `mma` it runs on tensor cores, and operands may be of 16 bits. Rows of a are those
+    of the instruction, rows of b its columns. Two operands of one 16-bit type meet as they
+    are; else both become tf32: what has 16 bits is exact, what has 32 is split in two. Lanes
+    hold a as `[.., l8:4, r2]` along M (the lanes in any order) and b as `[.., l8:4]` along N,
+    both as `[r, l4:1, r4]` along C, and the result as a along M and `[.., l4:1, r2]` along N.
   }];
-  let arguments = (ins Tile_TensorF32:$a, Tile_TensorF32:$b, Optional<Tile_TensorF32>:$acc,
-      DenseI64ArrayAttr:$contract, UnitAttr:$rows, OptionalAttr<Tile_LayoutAttr>:$layout);
+  let arguments = (ins Tile_Tensor:$a, Tile_Tensor:$b, Optional<Tile_TensorF32>:$acc,
+      OptionalAttr<Tile_MmaAttr>:$mma, DenseI64ArrayAttr:$contract, UnitAttr:$rows, OptionalAttr<Tile_LayoutAttr>:$layout);
   let results = (outs Tile_TensorF32:$result);
-  let assemblyFormat = "$a `,` $b (`acc` `(` $acc^ `)`)? `contract` $contract (`rows` $rows^)? (`layout` $layout^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$a `,` $b (`acc` `(` $acc^ `)`)? (`mma` `` $mma^)? `contract` $contract (`rows` $rows^)? (`layout` $layout^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "Each element's coordinate along `dim`";
+  let arguments = (ins I64Attr:$dim, OptionalAttr<Tile_LayoutAttr>:$layout);
+  let results = (outs Tile_TensorF32:$result);
+  let assemblyFormat = "$dim (`layout` $layout^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 def Tile_ScanOp : Tile_Op<"scan", [Pure]> {

@@ -26,6 +26,7 @@ enum class Layers { One, Stride, Table };
 enum class DType { F32, BF16, F16 };
 enum class NullRow { LT0, LE0 };
 enum class Gate { Softplus, Safe, Precomputed };
+enum class Dot { FMA, MMA };
 enum class Beta { SigmoidF32, SigmoidIO, Precomputed };
 
 RSSM_API const char *name(Rule);
@@ -37,6 +38,7 @@ RSSM_API const char *name(Layers);
 RSSM_API const char *name(DType);
 RSSM_API const char *name(NullRow);
 RSSM_API const char *name(Gate);
+RSSM_API const char *name(Dot);
 RSSM_API const char *name(Beta);
 
 /// One kernel. Values that this version cannot compile are refused by the
@@ -58,6 +60,7 @@ struct KernelSpec {
   FlushAt flushAt = FlushAt::Decode;
   Fold fold = Fold::Records;  ///< From the records, or by the recurrence from raw inputs.
   Window window = Window::Chain; ///< Tree: each token names its parent.
+  Dot dot = Dot::FMA; ///< Of a kernel set: how verify, and decode of L > 1, sum what they read of state and ring.
   bool track = false; ///< cursors and fold: the state after one more token, to another slot.
   bool dst = false;   ///< What stores states: to slot dst_idx instead of state_idx.
   Layers layers = Layers::One; ///< fold, compact, input_replay: one launch for many layers.

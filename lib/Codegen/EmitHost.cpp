@@ -38,7 +38,7 @@ private:
     Value *&found = slots[function];
     if (!found) {
       IRBuilder<> entry(&*function->getEntryBlock().getFirstInsertionPt());
-      AllocaInst *memory = entry.CreateAlloca(ArrayType::get(entry.getInt8Ty(), 16));
+      AllocaInst *memory = entry.CreateAlloca(ArrayType::get(entry.getInt8Ty(), 64));
       memory->setAlignment(Align(16));
       found = memory;
     }
@@ -100,6 +100,20 @@ void Retarget::lower(const Marker &marker, CallInst *call) {
   case MarkerKind::ShflDown:
     result = callHost("rssm_host_shfl_down", call->getType(), {arg(0), arg(1), arg(2), arg(3)});
     break;
+  case MarkerKind::Tf32Mask:
+    result = number(0xffffe000);
+    break;
+  case MarkerKind::Mma: {
+    // First its operand and then its sums, 16 bytes each, as HostABI.h says.
+    Value *memory = slot(call->getFunction());
+    auto part = [&](unsigned byte) { return builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), memory, byte); };
+    for (unsigned i = 0; i < 3; ++i)
+      builder.CreateAlignedStore(arg(i), part(16 * i), Align(16));
+    uint32_t kind = marker.type->isFloatTy() ? RSSM_MMA_TF32 : marker.type->isBFloatTy() ? RSSM_MMA_BF16 : RSSM_MMA_F16;
+    callHost("rssm_host_mma", none, {part(48), memory, number(kind), arg(3)});
+    result = builder.CreateAlignedLoad(call->getType(), part(48), Align(16));
+    break;
+  }
   case MarkerKind::MbarInit:
     callHost("rssm_host_mbar_init", none, {flat(arg(0)), arg(1), arg(2)});
     break;

@@ -45,11 +45,16 @@ std::optional<Marker> codegen::parseMarker(StringRef name, LLVMContext &context)
     Type *type = parseType(rest, context);
     return type ? std::optional(Marker{kind, type}) : std::nullopt;
   }
+  if (StringRef rest = name; rest.consume_front("mma.")) {
+    Type *type = rest == "tf32" ? Type::getFloatTy(context) : rest == "bf16" || rest == "f16" ? parseType(rest, context) : nullptr;
+    return type ? std::optional(Marker{MarkerKind::Mma, type}) : std::nullopt;
+  }
   auto kind = StringSwitch<std::optional<MarkerKind>>(name)
                   .Case("shared", MarkerKind::Shared)
                   .Case("barrier", MarkerKind::Barrier)
                   .Case("shfl.bfly.f32", MarkerKind::ShflBfly)
                   .Case("shfl.down.f32", MarkerKind::ShflDown)
+                  .Case("tf32.mask", MarkerKind::Tf32Mask)
                   .Case("mbar.init", MarkerKind::MbarInit)
                   .Case("mbar.init.fence", MarkerKind::MbarInitFence)
                   .Case("mbar.expect", MarkerKind::MbarExpect)
@@ -83,6 +88,13 @@ FunctionType *Marker::signature(LLVMContext &context) const {
     return make(f32, {f32, i32, i32});
   case MarkerKind::ShflDown:
     return make(f32, {f32, i32, i32, i32});
+  case MarkerKind::Tf32Mask:
+    return make(i32, {});
+  case MarkerKind::Mma: {
+    unsigned per = type->isFloatTy() ? 1 : 2; // numbers in a register
+    auto *sums = FixedVectorType::get(f32, 4);
+    return make(sums, {FixedVectorType::get(type, 4 * per), FixedVectorType::get(type, 2 * per), sums, i32});
+  }
   case MarkerKind::MbarInit:
   case MarkerKind::MbarExpect:
   case MarkerKind::MbarWait:
@@ -107,6 +119,8 @@ static MemoryEffects effects(const Marker &marker) {
   case MarkerKind::StoreShared:
     return MemoryEffects(argument, ModRefInfo::Mod);
   case MarkerKind::Shared:
+  case MarkerKind::Tf32Mask:
+  case MarkerKind::Mma:
     return MemoryEffects::none();
   case MarkerKind::ShflBfly:
   case MarkerKind::ShflDown:
@@ -134,10 +148,12 @@ static void annotate(Function &function, const Marker &marker) {
   case MarkerKind::Barrier:
   case MarkerKind::ShflBfly:
   case MarkerKind::ShflDown:
+  case MarkerKind::Mma:
   case MarkerKind::MbarWait:
     function.setConvergent();
     break;
   case MarkerKind::Shared:
+  case MarkerKind::Tf32Mask:
     function.setSpeculatable();
     function.setNoSync();
     break;

@@ -58,6 +58,8 @@ private:
   void store(const Marker &marker, CallInst *call);
   Value *sharedAddress(Value *offset);
   Value *shuffle(Intrinsic::ID id, Value *value, Value *lane, Value *clamp);
+  Value *tf32Mask();
+  Value *mma(Type *element, Value *a, Value *b, Value *sums);
 
   /// Memory of asynchronous instructions is clobbered, so nothing moves across.
   CallInst *assemble(const std::string &text, const std::string &constraints, Type *result,
@@ -186,6 +188,53 @@ Value *Lowering::shuffle(Intrinsic::ID id, Value *value, Value *lane, Value *cla
   return call;
 }
 
+/// Of constant memory, which an assembler does not know: it would drop a mask whose bits the
+/// instruction ignores, and move the operand instead.
+Value *Lowering::tf32Mask() {
+  constexpr const char *name = "rssm_tf32_mask";
+  GlobalVariable *mask = module.getNamedGlobal(name);
+  if (!mask) {
+    mask = new GlobalVariable(module, builder.getInt32Ty(), /*isConstant=*/false, GlobalValue::WeakAnyLinkage,
+                              builder.getInt32(0xffffe000), name, nullptr, GlobalValue::NotThreadLocal,
+                              /*AddressSpace=*/4);
+    mask->setExternallyInitialized(true);
+    mask->setAlignment(Align(4));
+  }
+  return builder.CreateAlignedLoad(builder.getInt32Ty(), mask, Align(4));
+}
+
+Value *Lowering::mma(Type *element, Value *a, Value *b, Value *sums) {
+  Intrinsic::ID id = Intrinsic::nvvm_mma_m16n8k8_row_col_tf32;
+  Type *word = builder.getInt32Ty();
+  if (element->isBFloatTy()) {
+    id = Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+  } else if (element->isHalfTy()) {
+    id = Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32;
+    word = FixedVectorType::get(element, 2);
+  }
+  SmallVector<Value *> args;
+  auto addWords = [&](Value *operand, unsigned count) {
+    if (!word->isVectorTy()) {
+      Value *words = builder.CreateBitCast(operand, FixedVectorType::get(word, count));
+      for (unsigned i = 0; i < count; ++i)
+        args.push_back(builder.CreateExtractElement(words, i));
+      return;
+    }
+    for (int i = 0; i < int(count); ++i)
+      args.push_back(builder.CreateShuffleVector(operand, {2 * i, 2 * i + 1}));
+  };
+  addWords(a, 4);
+  addWords(b, 2);
+  for (unsigned i = 0; i < 4; ++i)
+    args.push_back(builder.CreateExtractElement(sums, i));
+  CallInst *call = builder.CreateIntrinsic(id, {}, args);
+  call->setConvergent();
+  Value *result = PoisonValue::get(sums->getType());
+  for (unsigned i = 0; i < 4; ++i)
+    result = builder.CreateInsertElement(result, builder.CreateExtractValue(call, i), i);
+  return result;
+}
+
 void Lowering::lower(const Marker &marker, CallInst *call) {
   builder.SetInsertPoint(call);
   auto arg = [&](unsigned index) { return call->getArgOperand(index); };
@@ -217,6 +266,12 @@ void Lowering::lower(const Marker &marker, CallInst *call) {
                      builder.CreateOr(segment, 0x1f));
     break;
   }
+  case MarkerKind::Tf32Mask:
+    result = tf32Mask();
+    break;
+  case MarkerKind::Mma:
+    result = mma(marker.type, arg(0), arg(1), arg(2));
+    break;
   case MarkerKind::MbarInit:
     assemble("mbarrier.init.shared.b64 [$0], $1;", "l,r", {arg(0), arg(1)});
     break;

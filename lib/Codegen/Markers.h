@@ -17,13 +17,13 @@ namespace replayssm::codegen {
 
 enum class MarkerKind {
   LoadGlobal, StoreGlobal, LoadShared, StoreShared,
-  Shared, Barrier, ShflBfly, ShflDown,
+  Shared, Barrier, ShflBfly, ShflDown, Tf32Mask, Mma,
   MbarInit, MbarInitFence, MbarExpect, MbarWait, CopyBulk, Expect,
 };
 
 struct Marker {
   MarkerKind kind;
-  /// Loads and stores: the type that moves.
+  /// Loads and stores: the type that moves. Mma: the element type of its operands, f32 = tf32.
   llvm::Type *type = nullptr;
 
   bool isLoad() const {

@@ -85,6 +85,13 @@ const char *replayssm::name(Gate gate) {
   }
   return "unknown";
 }
+const char *replayssm::name(Dot dot) {
+  switch (dot) {
+  case Dot::FMA: return "fma";
+  case Dot::MMA: return "mma";
+  }
+  return "unknown";
+}
 const char *replayssm::name(Beta beta) {
   switch (beta) {
   case Beta::SigmoidF32: return "sigmoid_f32";
@@ -123,6 +130,9 @@ static Status validateWindow(const KernelSpec &spec) {
   if (spec.T < spec.Tmax && !isOneOf({Phase::Verify, Phase::InputReplay, Phase::Snapshots}))
     return invalid("expected 'T' to be T_max=" + std::to_string(spec.Tmax) + " for phase=" + name(spec.phase) +
                    " but got '" + std::to_string(spec.T) + "'");
+  if (!spec.hasRing() && spec.dot == Dot::MMA)
+    return invalid(std::string("expected 'dot' to be fma for phase=") + name(spec.phase) +
+                   ", whose bits are those of one token at a time, but got 'mma'");
   if (!spec.isWindowSet() && spec.fold != Fold::Records)
     return doesNotApply("fold");
   int64_t least = spec.flushAt == FlushAt::Verify ? 2 * spec.Tmax : spec.Tmax;
@@ -229,6 +239,7 @@ Result<KernelSpec> replayssm::parseKernelSpec(std::string_view text) {
   choice("flush_at", spec.flushAt, FlushAt::Verify, FlushAt::Commit, FlushAt::EveryCommit);
   choice("fold", spec.fold, Fold::Records, Fold::Replay);
   choice("window", spec.window, Window::Chain, Window::Tree);
+  choice("dot", spec.dot, Dot::FMA, Dot::MMA);
   choice("layers", spec.layers, Layers::One, Layers::Stride, Layers::Table);
   spec.track = fields.get("track") == "yes";
   spec.dst = fields.get("dst") == "yes";
@@ -281,7 +292,7 @@ std::string replayssm::print(const KernelSpec &spec) {
   if (spec.hasRing())
     out += item("ring", !spec.storesRaw() ? "dkg" : spec.storesDelta() ? "dkg+raw" : "raw") +
            item("ring_shape", spec.isCircular() ? "circular" : "linear");
-  out += ",contract=exact,dot=fma,flush_dot=fma";
+  out += ",contract=exact" + item("dot", name(spec.dot)) + ",flush_dot=fma";
   if (spec.isWindowSet())
     out += item("flush_at", name(spec.flushAt)) + item("fold", name(spec.fold));
   if (spec.window == Window::Tree)

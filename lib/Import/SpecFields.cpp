@@ -55,7 +55,7 @@ const std::vector<Key> &keyTable() {
       {"ring", T::Choice, {"dkg", "raw", "dkg+raw"}, {"dkg", "raw", "dkg+raw"}},
       {"ring_shape", T::Choice, {"linear", "circular"}, {"linear", "circular"}},
       {"contract", T::Choice, {"exact", "ring_rounded", "tf32", "bf16"}, {"exact"}},
-      {"dot", T::Choice, {"fma", "mma"}, {"fma"}},
+      {"dot", T::Choice, {"fma", "mma"}, {"fma", "mma"}},
       {"flush_dot", T::Choice, {"fma", "mma"}, {"fma"}},
       {"flush_at", T::Choice, {"verify", "commit", "every_commit"}, {"verify", "commit", "every_commit"}},
       {"fold", T::Choice, {"records", "replay"}, {"records", "replay"}},

@@ -38,6 +38,7 @@ static orc::SymbolMap hostSymbols(orc::LLJIT &jit) {
   add("rssm_host_barrier", rssm_host_barrier);
   add("rssm_host_shfl_bfly", rssm_host_shfl_bfly);
   add("rssm_host_shfl_down", rssm_host_shfl_down);
+  add("rssm_host_mma", rssm_host_mma);
   add("rssm_host_mbar_init", rssm_host_mbar_init);
   add("rssm_host_mbar_init_fence", rssm_host_mbar_init_fence);
   add("rssm_host_mbar_expect", rssm_host_mbar_expect);

@@ -76,7 +76,12 @@ LogicalResult gpulower::lowerCopy(Lowering &l, tile::CopyOp op) {
     }
     Value src = LLVM::GEPOp::create(b, op.getSrc().getType(), smem.getElementType(), op.getSrc(),
                                     ArrayRef<LLVM::GEPArg>{op.getOffset()});
-    l.call("copy.bulk", {}, {dst, src, bytes, mbar});
+    if (!smem.getSkew())
+      return void(l.call("copy.bulk", {}, {dst, src, bytes, mbar}));
+    int64_t half = smem.getRows() / 2 * rowBytes;
+    for (int64_t first : {int64_t(0), half})
+      l.call("copy.bulk", {},
+             {l.byteOffset(dst, first ? first + smem.getSkew() * eltBytes : 0), l.byteOffset(src, first), l.i32(half), mbar});
   });
   return success();
 }

@@ -63,6 +63,8 @@ static void scatter(Lowering &l, Sums &sums, int64_t distance, Split split) {
 }
 
 LogicalResult gpulower::lowerDot(Lowering &l, tile::DotOp op) {
+  if (op.getMma())
+    return lowerMma(l, op);
   TileInfo a(op.getA()), b(op.getB()), result(op.getResult());
   unsigned contracted = op.getContract()[0];
   // The verifier has shown that operands and result are spread alike.

@@ -71,6 +71,7 @@ public:
     if (!pointer)
       return;
     eltBytes = tile.element().getIntOrFloatBitWidth() / 8;
+    skew = smem ? cast<tile::SmemType>(memory.getType()).getSkew() : 0;
     pickWidth(smem, offset);
     for (unsigned dim : {0u, 1u})
       thread[dim] = l.threadCoord(tile, dim);
@@ -78,6 +79,10 @@ public:
   }
 
   bool valid() const { return static_cast<bool>(pointer); }
+  /// Whether one digit of the rows says in which half of a skewed buffer they are.
+  bool tellsHalves() const {
+    return !skew || (tile.layout.dims[0].front().size == 2 && tile.layout.extent(0) == tile.shape(0));
+  }
   /// Calls `visit` with the registers of one access, ascending in memory.
   void forEach(function_ref<void(ArrayRef<int64_t> regs)> visit) {
     for (int64_t reg = 0, e = tile.numRegs(); reg < e; ++reg) {
@@ -107,7 +112,8 @@ public:
         known = gep(base, arith::MulIOp::create(l.b, rowStride, i64(row)));
       from = known;
     }
-    return l.byteOffset(from, (row * strides[0] + col * strides[1]) * eltBytes);
+    bool isBehind = skew && row >= tile.shape(0) / 2;
+    return l.byteOffset(from, (row * strides[0] + col * strides[1] + (isBehind ? skew : 0)) * eltBytes);
   }
   Value predicate(int64_t reg) {
     auto [row, col] = tile.coords(reg);
@@ -181,6 +187,11 @@ private:
                                      : Value(arith::MulIOp::create(b, thread[dim], l.i32(strides[dim])));
       part = part ? Value(arith::AddIOp::create(b, part, term)) : term;
     }
+    // The outermost digit of the rows tells their halves apart (see valid): a thread's, or a register's.
+    if (skew && thread[0] && tile.maxThreadCoord(0) >= tile.shape(0) / 2) {
+      Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, thread[0], l.i32(tile.shape(0) / 2));
+      part = arith::AddIOp::create(b, part, arith::SelectOp::create(b, isBehind, l.i32(skew), l.i32(0)));
+    }
     if (!part)
       return;
     if (!shared)
@@ -244,15 +255,21 @@ private:
   Value thread[2], room[2];
   llvm::DenseMap<int64_t, Value> inside[2];
   unsigned vectorDim = 1;
-  int64_t eltBytes = 4;
+  int64_t eltBytes = 4, skew = 0;
 };
 } // namespace
+
+static LogicalResult expectHalves(Operation *op, const Access &access, const TileInfo &tile) {
+  if (access.tellsHalves())
+    return success();
+  return op->emitOpError() << "expected rows whose outermost digit tells the halves of a skewed buffer apart but got " << tile.type;
+}
 
 LogicalResult gpulower::lowerLoad(Lowering &l, tile::LoadOp op) {
   TileInfo tile(op.getResult());
   Access access(l, tile, op.getSrc(), op.getOffset(), op.getStrides(), op.getRows(), {}, op.getStride(),
                 op.getMask());
-  if (!access.valid())
+  if (!access.valid() || failed(expectHalves(op, access, tile)))
     return failure();
   SmallVector<Value> regs(tile.numRegs());
   Value zero;
@@ -286,7 +303,7 @@ LogicalResult gpulower::lowerStore(Lowering &l, tile::StoreOp op) {
   if (Value owner = op.getOwner())
     also = also ? Value(arith::AndIOp::create(l.b, also, owner)) : owner;
   Access access(l, tile, op.getDst(), op.getOffset(), op.getStrides(), op.getRows(), also);
-  if (!access.valid())
+  if (!access.valid() || failed(expectHalves(op, access, tile)))
     return failure();
   SmallVector<Value> regs = l.regsOf(op.getValue());
   access.forEach([&](ArrayRef<int64_t> group) {

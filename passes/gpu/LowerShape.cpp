@@ -20,6 +20,20 @@ LogicalResult gpulower::lowerBroadcast(Lowering &l, tile::BroadcastOp op) {
   return success();
 }
 
+LogicalResult gpulower::lowerIota(Lowering &l, tile::IotaOp op) {
+  TileInfo tile(op.getResult());
+  auto dim = static_cast<unsigned>(op.getDim());
+  Value mine = l.threadCoord(tile, dim);
+  SmallVector<Value> regs;
+  for (int64_t r = 0, e = tile.numRegs(); r < e; ++r) {
+    Value at = l.i32(tile.layout.regCoord(dim, r));
+    regs.push_back(arith::SIToFPOp::create(l.b, tile.element(), mine ? Value(arith::AddIOp::create(l.b, mine, at)) : at));
+  }
+  l.replaceTile(op.getResult(), regs);
+  op.erase();
+  return success();
+}
+
 LogicalResult gpulower::lowerConvert(Lowering &l, tile::ConvertOp op) {
   TileInfo from(op.getX()), to(op.getResult());
   auto map = tile::registerMap(from.layout, to.layout, to.type.getShape());

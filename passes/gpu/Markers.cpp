@@ -35,7 +35,9 @@ static Effects effectsOf(StringRef name) {
     return {none, read, none, false};
   if (name.starts_with("st."))
     return {none, write, none, false};
-  if (name == "shared")
+  if (name.starts_with("mma."))
+    return {none, none, none, true};
+  if (name == "shared" || name == "tf32.mask")
     return {none, none, none, false};
   if (name == "expect")
     return {none, none, both, false};

@@ -46,6 +46,7 @@ static LogicalResult lowerOp(Lowering &l, Operation *op) {
       .Case([&](tile::DotOp op) { return l.begin(op), lowerDot(l, op); })
       .Case([&](tile::ScanOp op) { return l.begin(op), lowerScan(l, op); })
       .Case([&](tile::BroadcastOp op) { return l.begin(op), lowerBroadcast(l, op); })
+      .Case([&](tile::IotaOp op) { return l.begin(op), lowerIota(l, op); })
       .Case([&](tile::ConvertOp op) { return l.begin(op), lowerConvert(l, op); })
       .Case([&](tile::CopyOp op) { return l.begin(op), lowerCopy(l, op); })
       .Case([&](tile::WaitOp op) { return l.begin(op), lowerWait(l, op); })

@@ -113,8 +113,11 @@ llvm::LogicalResult lowerStore(Lowering &lowering, tile::StoreOp op);
 llvm::LogicalResult lowerScalarLoad(Lowering &lowering, mlir::LLVM::LoadOp op);
 llvm::LogicalResult lowerScalarStore(Lowering &lowering, mlir::LLVM::StoreOp op);
 llvm::LogicalResult lowerDot(Lowering &lowering, tile::DotOp op);
+/// The same on tensor cores.
+llvm::LogicalResult lowerMma(Lowering &lowering, tile::DotOp op);
 llvm::LogicalResult lowerScan(Lowering &lowering, tile::ScanOp op);
 llvm::LogicalResult lowerBroadcast(Lowering &lowering, tile::BroadcastOp op);
+llvm::LogicalResult lowerIota(Lowering &lowering, tile::IotaOp op);
 llvm::LogicalResult lowerConvert(Lowering &lowering, tile::ConvertOp op);
 llvm::LogicalResult lowerCopy(Lowering &lowering, tile::CopyOp op);
 llvm::LogicalResult lowerWait(Lowering &lowering, tile::WaitOp op);

@@ -32,23 +32,45 @@ struct Constants {
 } // namespace
 
 int64_t Tiling::rowsPerLane(const KernelFacts &facts, int64_t rows) const {
-  return divideCeilSigned(rows, warps * (32 / facts.lanes));
+  int64_t atOnce = facts.mma ? 2 : 1; // rows of one instruction that a lane has
+  return divideCeilSigned(rows, warps * (32 / facts.lanes) * atOnce) * atOnce;
 }
 
 int64_t Tiling::keyRowsPerLane(const KernelFacts &facts) const {
   return rowsPerLane(facts, std::min(bc, facts.ringLength));
 }
 
-bool Tiling::copiesKeys(const KernelFacts &facts) const { return copy == 1 && !facts.scattered; }
+bool Tiling::copiesKeys(const KernelFacts &facts) const { return copy == 1 && !facts.scattered && !facts.mma; }
 
 /// Of a buffer of so many numbers: the next one begins at a multiple of 16.
 static int64_t bufferBytes(int64_t numbers) { return llvm::alignTo(numbers * 4, 16); }
+
+/// On tensor cores: sums of a window lie where the state was.
+static int64_t sharedBytesOfMma(const KernelFacts &facts, const Tiling &tiling) {
+  int64_t length = facts.ringLength, tokens = facts.tokens, bytes = 32 * tokens;
+  bool bulk = tiling.copy == 1, alongK = facts.gateDim > 1;
+  if (bulk)
+    bytes += tiling.bv * facts.K * facts.stateBytes;
+  else
+    bytes += facts.reads * tokens * tiling.bv * 4;
+  bytes += facts.reads * tokens * (facts.K + 8) * facts.tokenBytes; // rows a few elements apart
+  if (length) // parts of the scores, and the scores
+    bytes += tokens * llvm::alignTo(length, 16) * divideCeilSigned(facts.K, 32) * 4 + facts.reads * bufferBytes(tokens * length);
+  bytes += facts.reads * bufferBytes(tokens * tokens * (alongK ? facts.levels() : 1));
+  if (alongK)
+    bytes += ((length ? length + 1 : 0) + tokens * (1 + facts.levels() + 2 * facts.reads)) * facts.K * 4;
+  if (facts.folds)
+    bytes += length * (tiling.bv + facts.K) * 4;
+  return bytes;
+}
 
 /// Copies, scores, decays along K, the operands of the fold and the tokens of a
 /// window: what is needed if no two of them share their bytes, but for operands that
 /// are formed where the decays between tokens have been used: what replay-plan-shared
 /// takes where more would cost a block, gaps in its placement aside.
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
+  if (facts.mma)
+    return sharedBytesOfMma(facts, tiling);
   int64_t length = facts.ringLength, tokens = facts.tokens, bytes = facts.reads * bufferBytes(tokens * length);
   bool bulk = tiling.copy == 1, bulkKeys = tiling.copiesKeys(facts), alongK = facts.gateDim > 1;
   if (bulk) // and room for the mbarriers and for alignment
@@ -78,7 +100,7 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
   if (field == &Tiling::copy) // Of the state, or of keys.
     return facts.startsAtOnce || facts.ringLength > 0;
   if (field == &Tiling::unroll)
-    return facts.folds || facts.tokens > 1;
+    return facts.folds || (facts.tokens > 1 && !facts.mma); // tensor cores take all tokens at once
   if (field == &Tiling::sink) // Of one token no store waits long.
     return facts.tokens > 1;
   if (field == &Tiling::blocks) // What a window keeps in registers is up to ptxas.
@@ -87,7 +109,7 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
 }
 
 int64_t schedule::stateRegisters(const KernelFacts &facts) {
-  return facts.tokens > 1 ? constant.windowRegisters : constant.stateRegisters;
+  return facts.tokens > 1 || facts.mma ? constant.windowRegisters : constant.stateRegisters;
 }
 
 SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
@@ -95,8 +117,11 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
     return {Tiling{.bv = facts.V}};
   SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1}, sinks{8};
   for (int64_t bc : {16, 32, 64})
-    if (bc / 2 < facts.ringLength)
+    if (bc / 2 < facts.ringLength && !facts.mma)
       chunks.push_back(bc);
+  if (facts.mma) // All records at once.
+    while (chunks.back() < facts.ringLength)
+      chunks.back() *= 2;
   if (isEffective(facts, &Tiling::copy))
     copies = {0, 1};
   if (isEffective(facts, &Tiling::unroll))
@@ -176,6 +201,22 @@ static LoopCosts predictLoops(const KernelFacts &facts, const Tiling &tiling) {
   return costs;
 }
 
+/// Instructions of a thread that read state and ring on tensor cores; per 16 channels or records,
+/// and tiles of 16 rows and 8 columns: loads, splits of what has 32 bits, products.
+static double predictMma(const KernelFacts &facts, const Tiling &tiling) {
+  auto products = [&](double channels, double rows, double columns, double loads, double terms) {
+    return channels * (rows * loads + columns * (terms > 4 ? 20 : 6) + rows * columns * terms);
+  };
+  double columns = facts.reads * divideCeilSigned(facts.tokens, 8), rows = tiling.rowsPerLane(facts) / 2.0;
+  double records = divideCeilSigned(facts.ringLength, 16), channels = facts.paddedK() / 16.0;
+  bool alongK = facts.gateDim > 1, isHalf = facts.stateBytes < 4 && !alongK;
+  double ofTokens = alongK ? 6 : 4; // two products of two operands of 32 bits have six terms, else four
+  return products(channels, rows, columns, isHalf ? 2 : 18, isHalf ? 1 : ofTokens) +
+         products(std::ceil(channels / tiling.warps), records, columns, alongK ? 26 : 18, ofTokens) +
+         products(records, rows, columns, 32, 6) +
+         products(channels * (alongK ? facts.levels() : 1), divideCeilSigned(facts.tokens, 16), columns, alongK ? 40 : 2, alongK ? 6 : 1);
+}
+
 Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const TargetFacts &target) {
   Costs costs;
   costs.registers = estimateRegisters(facts, tiling);
@@ -215,11 +256,11 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double gbps = facts.storeShare == 1.0 ? target.inPlaceGBps : target.readGBps;
   double memoryNs = costs.blockBytes / (gbps / target.multiprocessors);
 
+  double readsByFma = facts.reads * tokens *
+                          (state + (tokens > 1 ? joinCost(rows, facts.lanes) : rows * 2 * std::log2(facts.lanes))) +
+                      passes * keyRows * facts.reads * tokens * (perLane + 12.0);
   double perThread = constant.instructionsPerWarp +
-                     facts.reads * tokens *
-                         (state + (tokens > 1 ? joinCost(rows, facts.lanes) : rows * 2 * std::log2(facts.lanes))) +
-                     state / 4.0 * (1 + facts.storeShare) +
-                     passes * keyRows * facts.reads * tokens * (perLane + 12.0) +
+                     (facts.mma ? predictMma(facts, tiling) : readsByFma) + state / 4.0 * (1 + facts.storeShare) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
   // An update reads a copy again; a loop loads the checkpoint again, however it came.
   if (bulk && facts.reads && !facts.loopSteps)
@@ -227,8 +268,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double waitNs = bulk ? constant.bulkNs : length || tokens > 1 ? constant.orderedNs : 0;
   if (tokens > 1) { // norms, scores, decays, the solve
     double pairs = tokens * tokens / 2.0, rowsOfKeys = tiling.rowsPerLane(facts, tokens);
-    double instructions = perLane * (1.25 + rowsOfKeys) + 18;
-    int64_t records = length ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
+    double instructions = facts.mma ? 18 : perLane * (1.25 + rowsOfKeys) + 18;
+    int64_t records = length && !facts.mma ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
     double inFront = tokens * constant.instructionsPerToken +
                      facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
                      12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);

@@ -20,6 +20,8 @@ struct KernelFacts {
   int64_t gateDim = 1;      ///< Of the records.
   int64_t reads = 0;        ///< Vectors of a token that meet the state.
   int64_t tokens = 1;       ///< Of a row.
+  bool mma = false;         ///< State and ring are read on tensor cores.
+  int64_t tokenBytes = 4;   ///< Of an element of q or k.
   bool scattered = false;   ///< Records need not lie from the first position on.
   bool folds = false;       ///< Records are applied to the state.
   bool paths = false;       ///< Tokens name their parents.

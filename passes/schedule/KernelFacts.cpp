@@ -18,6 +18,10 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     facts.lanes = kred.getLanes();
     facts.vec = kred.getVec();
   }
+  if (kernel.getMmaAttr()) { // Four lanes have a row, in accesses of four.
+    facts.mma = true;
+    facts.lanes = facts.vec = 4;
+  }
   auto useState = [&](Value state) {
     Type dtype = cast<replay::StateType>(state.getType()).getDtype();
     facts.stateBytes = dtype.getIntOrFloatBitWidth() / 8;
@@ -57,6 +61,8 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     }
     if (isa<replay::GateOp, replay::CumulateOp>(op) && cast<ShapedType>(op->getResult(0).getType()).getDimSize(1) > 1)
       facts.gateDim = facts.K;
+    if (auto token = dyn_cast<replay::LoadTokenOp>(op); token && token.getInput() == replay::TokenInput::K)
+      facts.tokenBytes = getElementTypeOrSelf(token.getValue()).getIntOrFloatBitWidth() / 8;
     if (auto load = dyn_cast<replay::LoadStateOp>(op))
       useState(load.getState());
     if (auto read = dyn_cast<replay::ReadOp>(op)) {

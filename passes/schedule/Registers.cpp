@@ -49,6 +49,7 @@ struct Constants {
   int64_t fold = 8;        // of a window whose state is read in front of a fold
   int64_t outputs = 12;    // of reads, beside a fold
   int64_t carry = 26;      // of a window beside a loop that carries a state
+  int64_t mmaBase = 52;       // on tensor cores
 } constant;
 } // namespace
 
@@ -90,7 +91,18 @@ static int64_t pairRegisters(const KernelFacts &facts, const Tiling &tiling) {
   return 3 * perLane + (facts.paths ? tokens * perLane * tiling.rowsPerLane(facts, tokens) / 5 : 0);
 }
 
+/// On tensor cores: keys and deltas of the ring, two or three accumulators of each sum.
+static int64_t registersOfMma(const KernelFacts &facts, const Tiling &tiling) {
+  int64_t length = llvm::alignTo(facts.ringLength, 16), threads = tiling.warps * 32;
+  int64_t rows = tiling.rowsPerLane(facts), columns = facts.reads * divideCeilSigned(facts.tokens, 8);
+  int64_t state = tiling.copy == 1 ? 0 : rows * facts.paddedK() / facts.lanes * 3 / 2;
+  int64_t ring = length * (facts.paddedK() + tiling.bv) / threads;
+  return constant.mmaBase + ring + state + rows / 2 * columns * 10 + (facts.folds ? rows * facts.paddedK() / facts.lanes : 0);
+}
+
 int64_t schedule::estimateRegisters(const KernelFacts &facts, const Tiling &tiling) {
+  if (facts.mma && facts.stateBytes)
+    return registersOfMma(facts, tiling);
   bool isWindow = facts.tokens > 1;
   if (!facts.stateBytes) // What is moved is as wide as a record, over the lanes of one warp.
     return facts.moves ? constant.moveBase + (facts.K + facts.V + facts.gateDim) / 32 : constant.cursorBase;

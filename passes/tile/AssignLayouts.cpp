@@ -160,6 +160,8 @@ LogicalResult Assigner::rewrite(Block &block) {
       llvm::for_each(llvm::make_filter_range(op.getResults(), isTile), [&](Value v) { setState(v); });
       if (auto load = dyn_cast<LoadOp>(op))
         load.removeLayoutAttr();
+      if (auto iota = dyn_cast<IotaOp>(op))
+        iota.removeLayoutAttr();
       if (auto dot = dyn_cast<DotOp>(op))
         dot.removeLayoutAttr();
       if (auto constant = dyn_cast<arith::ConstantOp>(op))

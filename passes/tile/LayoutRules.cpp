@@ -90,14 +90,16 @@ static FailureOr<OpLayouts> elementwise(Operation *op, const TileStates &states)
   return result;
 }
 
-static FailureOr<OpLayouts> load(LoadOp op) {
-  std::optional<Layout> layout = Layout::of(op.getType());
+/// Of what begins a chain of tiles: a load or an iota.
+template <typename Op> static FailureOr<OpLayouts> source(Op op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  std::optional<Layout> layout = Layout::of(type);
   if (LayoutAttr anchor = op.getLayoutAttr())
     layout = Layout(anchor);
   if (!layout)
     return op.emitOpError() << "expected a layout to start from";
   TileState state;
-  state.shape.assign(op.getType().getShape().begin(), op.getType().getShape().end());
+  state.shape.assign(type.getShape().begin(), type.getShape().end());
   state.layout = layout->normalize();
   OpLayouts result;
   result.operands.resize(op->getNumOperands());
@@ -150,7 +152,40 @@ static FailureOr<SmallVector<Factor, 4>> contraction(DotOp op, const TileState &
   return SmallVector<Factor, 4>{registers(a.shape[c])};
 }
 
-static FailureOr<OpLayouts> dot(DotOp op, const TileStates &states) {
+/// Operands keep a layout that tensor cores can take; the sums follow from them.
+static FailureOr<OpLayouts> mma(DotOp op, const TileStates &states, int64_t numWarps) {
+  TileState a = states.find(op.getA())->second, b = states.find(op.getB())->second, result = freeState(op.getType().getShape());
+  unsigned c = op.getContract()[0], f = 1 - c;
+  bool apart = op.getMma()->getApart();
+  auto keepOrSpread = [&](TileState &tile, bool (*holds)(const Layout &, unsigned), ArrayRef<Factor> factors) {
+    if (!tile.anyFree() && holds(tile.layout, f) && isMmaContraction(tile.layout, c, *op.getMma()))
+      return;
+    tile.free[0] = tile.free[1] = false;
+    tile.layout.dims[f].assign(factors.begin(), factors.end());
+    tile.layout.dims[c] = apart ? mmaChunks(tile.shape[c], op.getMma()->getChunk(), 1) : mmaContraction(tile.shape[c]);
+    tile.layout.renumberRegs();
+  };
+  int64_t rows = a.shape[f], warps = apart ? 1 : std::min(numWarps, llvm::divideCeilSigned(rows, 16));
+  keepOrSpread(a, isMmaRows, mmaRows(rows, warps));
+  keepOrSpread(b, isMmaColumns, mmaColumns(b.shape[f]));
+  if (!sameDigits(a.layout, c, b.layout, c)) {
+    b.layout.dims[c] = a.layout.dims[c];
+    b.layout.renumberRegs();
+  }
+  result.free[0] = result.free[1] = false;
+  result.layout = mmaResult(a.layout, b.layout, c, *op.getMma());
+  for (const Layout &layout : {a.layout, b.layout, result.layout})
+    if (failed(verifyMade(op, layout, a.layout, b.layout)))
+      return failure();
+  OpLayouts layouts;
+  layouts.operands = {a, b};
+  layouts.results = {result};
+  return layouts;
+}
+
+static FailureOr<OpLayouts> dot(DotOp op, const TileStates &states, int64_t numWarps) {
+  if (op.getMma())
+    return mma(op, states, numWarps);
   const TileState &givenA = states.find(op.getA())->second, &givenB = states.find(op.getB())->second;
   const TileState *acc = op.getAcc() ? &states.find(op.getAcc())->second : nullptr;
   unsigned c = op.getContract()[0], f = 1 - c;
@@ -267,9 +302,9 @@ FailureOr<OpLayouts> replayssm::tile::layoutsOf(Operation *op, const TileStates 
         result.results = {freeState(cast<RankedTensorType>(op.getType()).getShape())};
         return result;
       })
-      .Case([&](LoadOp op) { return load(op); })
+      .Case<LoadOp, IotaOp>([&](auto op) { return source(op); })
       .Case([&](StoreOp op) { return store(op, of(op.getValue()), numWarps); })
-      .Case([&](DotOp op) { return dot(op, states); })
+      .Case([&](DotOp op) { return dot(op, states, numWarps); })
       .Case([&](ScanOp op) { return scan(op, of(op.getX())); })
       .Case([&](BroadcastOp op) { return broadcast(op, of(op.getX())); })
       .Case([&](ConvertOp op) { return convert(op, of(op.getX())); })

@@ -37,7 +37,7 @@ static LogicalResult lower(ConvertOp op) {
   Location loc = op.getLoc();
   int64_t cols = paddedCols(to);
   Value smem = AllocOp::create(
-      b, loc, SmemType::get(op.getContext(), to.getDimSize(0), cols, to.getElementType()), nullptr);
+      b, loc, SmemType::get(op.getContext(), to.getDimSize(0), cols, to.getElementType(), /*skew=*/0), nullptr);
   Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
   DenseI64ArrayAttr strides = b.getDenseI64ArrayAttr({cols, 1});
   StoreOp::create(b, loc, op.getX(), smem, zero, strides, Value(), Value());

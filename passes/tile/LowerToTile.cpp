@@ -32,6 +32,8 @@ LogicalResult Emitter::lower(Block &block) {
 
 /// Whether a result with a row for each token has become what rowOf finds rows in.
 static bool hasRowsOf(Value source, ArrayRef<Value> tiles) {
+  if (placeOf(source) == replay::Place::Sums || placeOf(source) == replay::Place::Pairs)
+    return true;
   int64_t rows = hasRows(source) ? cast<RankedTensorType>(source.getType()).getDimSize(0) : 1;
   if (rows == 1 || isa<replay::LoadParentsOp>(source.getDefiningOp()) || tiles.empty() || static_cast<int64_t>(tiles.size()) == rows)
     return true;
@@ -50,7 +52,8 @@ LogicalResult Emitter::lower(Operation &op) {
   Rows rows = pattern ? pattern->rows : isElementwise(op) ? Rows::Each : Rows::One;
   // A column that is spread is one tile, with its rows over the threads.
   bool isOneTile = place == replay::Place::Spread && isColumn(op.getResult(0));
-  if (isOfTokens && !isOneTile) {
+  bool isOfSums = place == replay::Place::Sums && isElementwise(op), isOfPairs = place == replay::Place::Pairs && isElementwise(op);
+  if (isOfTokens && !isOneTile && !isOfSums && !isOfPairs) {
     if (rows == Rows::One)
       return op.emitOpError() << "has no tile form for several tokens; expected a pattern that is asked for each row or takes all";
     if (rows == Rows::Each)
@@ -59,7 +62,7 @@ LogicalResult Emitter::lower(Operation &op) {
   SmallVector<ValueRange> operands;
   for (Value operand : op.getOperands())
     operands.push_back(tiles(operand));
-  FailureOr<Results> results = apply(op, operands);
+  FailureOr<Results> results = isOfSums ? applyToSums(op) : isOfPairs ? applyToPairs(op) : apply(op, operands);
   if (failed(results))
     return failure();
   for (auto [source, tiles] : llvm::zip_equal(op.getResults(), *results)) {

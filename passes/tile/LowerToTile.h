@@ -21,6 +21,7 @@ namespace replayssm::lower {
 
 using mlir::Value;
 
+
 /// What a value of the source has become: a tile or a number; a tile for each token; a buffer in
 /// shared memory, with the token of a copy that is under way; the parts of records. Empty where it
 /// is formed at each use.
@@ -97,8 +98,12 @@ public:
   Value rowOf(Value source, int64_t row, int64_t col = 0, bool once = false);
   /// One row along K, for every thread.
   Value stagedRow(mlir::ValueRange row);
-  /// Token `t` of an operand in shared memory.
+  /// The same beside the state: its columns.
+  Value stateRow(mlir::ValueRange row);
+  /// Token `t` of an operand in shared memory, in f32.
   Value rowAt(Value smem, Value t);
+  /// Rows along K in shared memory, in f32.
+  Value rowsAt(Value smem, int64_t first, int64_t count, const tile::Layout &layout);
   /// A loop, since loads of all tokens together would fill the registers; few tokens one behind
   /// another.
   void forTokens(int64_t count, llvm::function_ref<void(Value)> body);
@@ -140,6 +145,12 @@ public:
   Value fma(Value a, Value b, Value c);
   Value dot(Value a, Value b, int64_t dim, Value acc = {}, std::optional<tile::Layout> layout = {});
   Value dotRows(Value a, Value b);
+  /// The same on tensor cores, see #tile.mma.
+  Value mma(Value a, Value b, int64_t dim, int64_t chunk = 0, bool apart = false);
+  /// Sums over K in the chunks of the kernel set: of the first of `operands`, which begin at a
+  /// channel and have so many, with each of the others. Chunk by chunk where they are in
+  /// shared memory: fewer are in registers then.
+  llvm::SmallVector<Value> mmaAlongK(bool inMemory, llvm::function_ref<llvm::SmallVector<Value>(Value, int64_t)> operands);
 
   // Layouts that depend on where `op` stands: vectors along V of a window would fill the
   // registers if lanes held them alike.
@@ -160,6 +171,9 @@ private:
   mlir::LogicalResult lower(mlir::Operation &op);
   mlir::LogicalResult lowerRows(mlir::Operation &op);
   mlir::FailureOr<Results> apply(mlir::Operation &op, llvm::ArrayRef<mlir::ValueRange> operands);
+  mlir::FailureOr<Results> applyToSums(mlir::Operation &op);
+  mlir::FailureOr<Results> applyToPairs(mlir::Operation &op);
+  mlir::FailureOr<Value> pairsOf(Value source);
   mlir::FailureOr<Results> applyToRow(mlir::Operation &op, int64_t row, int64_t col, bool once);
 
   const Signature &signature;
@@ -184,6 +198,14 @@ mlir::FailureOr<Results> lowerElementwise(mlir::Operation &op, llvm::ArrayRef<ml
 /// The tile of a state in f32. What a state has become: a tile or a buffer, and where it is
 /// scaled the factor, a row or where it is staged.
 Value stateTile(Emitter &b, mlir::ValueRange state);
+/// Channels of it as tensor cores take them: as they are in memory where nothing scales them.
+Value stateOperand(Emitter &b, mlir::ValueRange state, Value first, int64_t width);
+/// Tokens along K, in shared memory or one in registers, as tensor cores take them.
+Value tokenOperand(Emitter &b, Value tokens, int64_t count, Value first, int64_t width);
+/// What a read becomes of its sums, [bv, tokens]: they themselves, or one row along V.
+Tiles resultOfSums(Emitter &b, Value y, Value sums);
+/// Sums as rows along V in shared memory.
+Value stageSums(Emitter &b, Value sums);
 
 /// The records of a ring: a slot (i64), how many (index) or a bit for each position (i64),
 /// and where the first one lies (index; null = at 0).

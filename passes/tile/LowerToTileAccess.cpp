@@ -113,7 +113,7 @@ void Emitter::store(Value value, Value memory, Value offset, int64_t rowStride, 
 }
 
 Value Emitter::alloc(int64_t rows, int64_t cols, Type element) {
-  return tile::AllocOp::create(*this, tile::SmemType::get(getContext(), rows, cols, element), IntegerAttr());
+  return tile::AllocOp::create(*this, tile::SmemType::get(getContext(), rows, cols, element, /*skew=*/0), IntegerAttr());
 }
 
 void Emitter::when(Value condition, function_ref<void()> body) {

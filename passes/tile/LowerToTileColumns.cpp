@@ -16,7 +16,7 @@ static bool isSpreadColumn(Value value) { return isColumn(value) && placeOf(valu
 static FailureOr<Results> lowerRnorm(replay::RnormOp op, Operands<replay::RnormOp> in, Emitter &b) {
   Value x = only(in.getX());
   bool isSpread = isSpreadColumn(op.getR());
-  x = isSpread ? b.load(x, b.i64(0), {b.dims.tokens, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.tokens))
+  x = isSpread ? b.rowsAt(x, 0, b.dims.tokens, b.layouts.keys(b.dims.tokens))
                : b.f32(b.broadcast(x, {1, b.dims.K}));
   int64_t rows = isSpread ? b.dims.tokens : 1;
   Value squares = rows == 1 ? b.dot(x, x, 1) : b.dotRows(x, x);

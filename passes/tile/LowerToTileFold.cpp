@@ -39,7 +39,7 @@ static FailureOr<Results> lowerFold(replay::ReplayOp op, Operands<replay::Replay
   if (!op.getRecords().getDefiningOp<replay::StageRecordsOp>() && !op.getRecords().getDefiningOp<replay::RingReadOp>())
     return op.emitOpError("expected staged records: run replay-split first");
   Value foldD = staged[0], foldK = staged[1], valid = staged.size() > 2 ? staged[2] : Value();
-  Value acc = b.mul(stateTile(b, in.getState()), b.stagedRow(in.getTot()));
+  Value acc = b.mul(stateTile(b, in.getState()), b.stateRow(in.getTot()));
   int64_t length = op.getRecords().getType().getRing().getLength();
   auto loop = scf::ForOp::create(b, b.index(0), b.index(length), b.index(1), ValueRange{acc});
   loop->setAttr("tile.unroll", b.getI64IntegerAttr(b.dims.unroll));
@@ -52,9 +52,9 @@ static FailureOr<Results> lowerFold(replay::ReplayOp op, Operands<replay::Replay
     rows = arith::MaxSIOp::create(b, rest, b.index(0));
   }
   Value d = b.load(foldD, arith::MulIOp::create(b, j, b.i64(b.dims.bv)), {1, b.dims.bv}, b.getF32Type(), b.dims.bv,
-                   b.layouts.valueRow(1));
+                   b.layouts.updateValue());
   Value k = b.load(foldK, arith::MulIOp::create(b, j, b.i64(b.dims.K)), {1, b.dims.K}, b.getF32Type(), b.dims.K,
-                   b.layouts.keyRow(1), rows);
+                   b.layouts.updateKey(), rows);
   scf::YieldOp::create(b, ValueRange{b.dot(d, k, 0, loop.getRegionIterArg(0))});
   return one(loop.getResult(0));
 }

@@ -25,6 +25,8 @@ Dims Dims::of(replay::KernelOp kernel) {
     dims.lanes = kred.getLanes();
     dims.vec = kred.getVec();
   }
+  if (replay::MmaAttr mma = kernel.getMmaAttr())
+    dims.chunk = mma.getChunk();
   if (replay::TilingAttr tiling = kernel.getTilingAttr()) {
     dims.bv = tiling.getBv();
     dims.bc = tiling.getBc();
@@ -82,10 +84,50 @@ Layout Layouts::scalar() const { return makeLayout(inRegisters(1), inRegisters(1
 Layout Layouts::keyRow(int64_t rows) const { return makeLayout(inRegisters(rows), alongK(dims)); }
 Layout Layouts::valueRow(int64_t rows) const { return makeLayout(inRegisters(rows), alongV(dims)); }
 Layout Layouts::spreadValues() const { return makeLayout(inRegisters(1), alongVSpread(dims)); }
-Layout Layouts::state() const { return makeLayout(alongV(dims), alongK(dims)); }
-Layout Layouts::ringValues(int64_t rows) const { return makeLayout(alongRing(rows), alongV(dims)); }
-Layout Layouts::ringScalars(int64_t rows) const {
-  return makeLayout(alongRing(rows), inRegisters(1));
+/// The state is the first operand of every read, and its rows are those of the sums.
+static SmallVector<Factor, 4> stateRows(const Dims &d) {
+  if (!d.mma())
+    return alongV(d);
+  SmallVector<Factor, 4> rows = tile::mmaRows(d.bv, d.warps);
+  if (d.stateSkew()) { // Lanes of one access have rows of both halves.
+    rows[2] = {Owner::Lane, 4, 8};
+    rows.insert(rows.begin(), {Owner::Lane, 2, 4});
+  }
+  return rows;
+}
+static SmallVector<Factor, 4> stateColumns(const Dims &d) { return d.mma() ? tile::mmaContraction(d.K) : alongK(d); }
+static SmallVector<Factor, 4> records(const Dims &d, int64_t rows) { return d.mma() ? tile::mmaContraction(rows) : alongRing(rows); }
+Layout Layouts::state() const { return makeLayout(stateRows(dims), stateColumns(dims)); }
+Layout Layouts::updateKey() const { return makeLayout(inRegisters(1), stateColumns(dims)); }
+Layout Layouts::updateValue() const { return makeLayout(inRegisters(1), stateRows(dims)); }
+Layout Layouts::ringValues(int64_t rows) const { return makeLayout(records(dims, rows), stateRows(dims)); }
+Layout Layouts::ringScalars(int64_t rows) const { return makeLayout(records(dims, rows), inRegisters(1)); }
+/// Chunks of channels over the warps, but for those that would have none.
+static SmallVector<Factor, 4> chunks(const Dims &d) {
+  return tile::mmaChunks(d.K, d.chunk, std::min(d.warps, divideCeilSigned(d.K, d.chunk)));
+}
+Layout Layouts::stateChunk(int64_t width) const { return makeLayout(stateRows(dims), tile::mmaContraction(width)); }
+Layout Layouts::tokenColumns(int64_t count, int64_t width) const { return makeLayout(tile::mmaColumns(count), tile::mmaContraction(width)); }
+Layout Layouts::tokenChunks(int64_t count) const { return makeLayout(tile::mmaColumns(count), chunks(dims)); }
+Layout Layouts::tokenRows(int64_t count, int64_t width) const { return makeLayout(tile::mmaRows(count, 1), tile::mmaContraction(width)); }
+Layout Layouts::sumColumns(int64_t count) const {
+  return makeLayout(inRegisters(1), {{Owner::Reg, divideCeilSigned(count, 8), 1}, {Owner::Lane, 4, 1}, {Owner::Reg, 2, 1}});
+}
+Layout Layouts::pairs(int64_t rows, int64_t columns) const {
+  int64_t lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(columns)), others = 32 / lanes;
+  int64_t warps = std::min(dims.warps, divideCeilSigned(rows, others));
+  return makeLayout({{Owner::Reg, divideCeilSigned(rows, warps * others), 1}, {Owner::Warp, warps, 1}, {Owner::Lane, others, lanes}},
+                    {{Owner::Reg, divideCeilSigned(columns, lanes), 1}, {Owner::Lane, lanes, 1}});
+}
+Layout Layouts::pairRows(int64_t count) const { return makeLayout(pairs(count, count).dims[0], inRegisters(1)); }
+Layout Layouts::pairColumns(int64_t count) const { return makeLayout(inRegisters(1), pairs(count, count).dims[1]); }
+Layout Layouts::scoreColumns(int64_t length, int64_t count) const {
+  return makeLayout(tile::mmaContraction(length), tile::mmaColumns(count));
+}
+Layout Layouts::ringKeys(int64_t rows) const {
+  if (!dims.mma())
+    return keys(rows);
+  return makeLayout(tile::mmaRows(rows, 1), chunks(dims));
 }
 Layout Layouts::keys(int64_t rows) const {
   int64_t warps = std::min(dims.warps, divideCeilSigned(rows, dims.groups()));

@@ -53,13 +53,58 @@ Value Emitter::fma(Value a, Value c, Value d) {
 
 Value Emitter::dot(Value a, Value c, int64_t dim, Value acc, std::optional<tile::Layout> layout) {
   SmallVector<int64_t> shape{shapeOf(a)[1 - dim], shapeOf(c)[1 - dim]};
-  return tile::DotOp::create(*this, tileType(shape, getF32Type()), a, c, acc, getDenseI64ArrayAttr({dim, dim}),
-                             mlir::UnitAttr(), layout ? layout->toAttr(getContext()) : tile::LayoutAttr());
+  return tile::DotOp::create(*this, tileType(shape, getF32Type()), a, c, acc, tile::MmaAttr(),
+                             getDenseI64ArrayAttr({dim, dim}), mlir::UnitAttr(), layout ? layout->toAttr(getContext()) : tile::LayoutAttr());
+}
+
+Value Emitter::mma(Value a, Value c, int64_t dim, int64_t chunk, bool apart) {
+  int64_t rows = shapeOf(a)[1 - dim];
+  if (apart)
+    rows = llvm::alignTo(rows, 16) * llvm::divideCeilSigned(shapeOf(a)[dim], chunk);
+  return tile::DotOp::create(*this, tileType({rows, shapeOf(c)[1 - dim]}, getF32Type()), a, c, Value(),
+                             tile::MmaAttr::get(getContext(), chunk, apart), getDenseI64ArrayAttr({dim, dim}), mlir::UnitAttr(),
+                             tile::LayoutAttr());
+}
+
+SmallVector<Value> Emitter::mmaAlongK(bool inMemory, function_ref<SmallVector<Value>(Value, int64_t)> operands) {
+  // One behind another: a first operand, and what each result is of.
+  auto sums = [&](Value first, int64_t width, int64_t chunk) {
+    SmallVector<Value> tiles = operands(first, width), results;
+    for (Value x : ArrayRef(tiles).drop_front())
+      results.push_back(mma(tiles.front(), x, 1, chunk));
+    return results;
+  };
+  int64_t trips = dims.K / dims.chunk;
+  if (!inMemory || trips < 2 || dims.K % dims.chunk != 0)
+    return sums(i64(0), dims.K, dims.chunk);
+  // The first sum is added to a zero that leaves it as it is, -0 too.
+  OpBuilder::InsertionGuard guard(*this);
+  auto loop = scf::ForOp::create(*this, index(0), index(trips), index(1));
+  setInsertionPointToStart(loop.getBody());
+  Value first = arith::MulIOp::create(*this, arith::IndexCastOp::create(*this, getI64Type(), loop.getInductionVar()), i64(dims.chunk));
+  SmallVector<Value> parts = sums(first, dims.chunk, 0), zeros;
+  {
+    OpBuilder::InsertionGuard outside(*this);
+    setInsertionPoint(loop);
+    for (Value part : parts)
+      zeros.push_back(splat(shapeOf(part), -0.0));
+  }
+  IRRewriter rewriter(getContext());
+  auto carried = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      rewriter, zeros, /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &inner, Location loc, ArrayRef<BlockArgument> totals) {
+        SmallVector<Value> next;
+        for (auto [total, part] : llvm::zip_equal(totals, parts))
+          next.push_back(arith::AddFOp::create(inner, loc, total, part));
+        return next;
+      }));
+  carried->setAttr("tile.unroll", getI64IntegerAttr(std::min<int64_t>(trips, 2)));
+  return SmallVector<Value>(carried.getResults());
 }
 
 /// Each row of `a` with the same row of `c`.
 Value Emitter::dotRows(Value a, Value c) {
-  return tile::DotOp::create(*this, tileType({shapeOf(a)[0], 1}, getF32Type()), a, c, Value(), getDenseI64ArrayAttr({1, 1}),
+  return tile::DotOp::create(*this, tileType({shapeOf(a)[0], 1}, getF32Type()), a, c, Value(), tile::MmaAttr(), getDenseI64ArrayAttr({1, 1}),
                              getUnitAttr(), tile::LayoutAttr());
 }
 

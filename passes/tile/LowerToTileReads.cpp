@@ -4,6 +4,7 @@
 // tokens leave behind.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Preconditions.h"
 #include "passes/tile/LowerToTile.h"
 
 using namespace mlir;
@@ -17,11 +18,20 @@ static FailureOr<Results> lowerFetch(replay::FetchOp op, Operands<replay::FetchO
 /// In shared memory; what is rematerialised is formed with each element in one thread.
 static FailureOr<Results> lowerStage(replay::StageOp op, Operands<replay::StageOp> in, Emitter &b) {
   Value x = op.getX();
-  int64_t count = op.getX().getType().getDimSize(0), width = isColumn(x) ? 1 : b.dims.K;
-  Value smem = b.alloc(count, width, getElementTypeOrSelf(op.getY()));
+  if (placeOf(x) == replay::Place::Sums)
+    return one(stageSums(b, only(in.getX())));
+  if (placeOf(x) == replay::Place::Pairs) {
+    Value pairs = b.alloc(b.dims.tokens, b.dims.tokens, b.getF32Type());
+    b.store(only(in.getX()), pairs, b.i64(0), b.dims.tokens);
+    return one(pairs);
+  }
+  Type element = getElementTypeOrSelf(op.getY());
+  int64_t count = op.getX().getType().getDimSize(0);
+  int64_t width = isColumn(x) ? 1 : b.dims.keyPitch(element.getIntOrFloatBitWidth() / 8);
+  Value smem = b.alloc(count, width, element);
   ValueRange tiles = in.getX();
   if (tiles.size() == 1 && !isa<tile::SmemType>(tiles.front().getType())) { // all rows
-    b.store(isColumn(x) ? tiles.front() : b.f32(tiles.front()), smem, b.i64(0), width);
+    b.store(element.isF32() ? b.f32(tiles.front()) : tiles.front(), smem, b.i64(0), width);
     return one(smem);
   }
   bool once = placeOf(x) == replay::Place::Remat;
@@ -51,7 +61,44 @@ Results lower::readTokens(Emitter &b, ValueRange ys, function_ref<Value(size_t, 
   return results;
 }
 
+Value lower::tokenOperand(Emitter &b, Value tokens, int64_t count, Value first, int64_t width) {
+  auto smem = dyn_cast<tile::SmemType>(tokens.getType());
+  if (!smem) // One of them, in registers.
+    return b.broadcast(tokens, {1, b.dims.K});
+  return b.load(tokens, first, {count, width}, smem.getElementType(), smem.getCols(), b.layouts.tokenColumns(count, width));
+}
+
+Value lower::stageSums(Emitter &b, Value sums) {
+  Value smem = b.alloc(dimOf(sums, 1), b.dims.valuePitch(), b.getF32Type());
+  b.store(sums, smem, b.i64(0), 1, Value(), Value(), b.dims.valuePitch());
+  return smem;
+}
+
+Tiles lower::resultOfSums(Emitter &b, Value y, Value sums) {
+  if (placeOf(y) == replay::Place::Sums)
+    return {sums};
+  return {b.load(stageSums(b, sums), b.i64(0), {1, b.dims.bv}, b.getF32Type(), b.dims.bv, b.layouts.valueRow(1))};
+}
+
+/// All tokens of all reads at once: their sums are independent.
+static Results readByMma(replay::ReadOp op, Operands<replay::ReadOp> in, Emitter &b) {
+  auto isInMemory = [](ValueRange tiles) { return tiles.size() == 1 && isa<tile::SmemType>(tiles.front().getType()); };
+  bool inMemory = isInMemory(in.getState()) && llvm::all_of(in.getXs(), isInMemory);
+  SmallVector<Value> sums = b.mmaAlongK(inMemory, [&](Value first, int64_t width) {
+    SmallVector<Value> operands{stateOperand(b, in.getState(), first, width)};
+    for (auto [x, tiles] : llvm::zip_equal(op.getXs(), in.getXs()))
+      operands.push_back(tokenOperand(b, only(tiles), dimOf(x, 0), first, width));
+    return operands;
+  });
+  Results results;
+  for (auto [y, sum] : llvm::zip_equal(op.getYs(), sums))
+    results.push_back(resultOfSums(b, y, sum));
+  return results;
+}
+
 static FailureOr<Results> lowerRead(replay::ReadOp op, Operands<replay::ReadOp> in, Emitter &b) {
+  if (b.dims.mma() && !isInLoop(op))
+    return readByMma(op, in, b);
   Value state = stateTile(b, in.getState());
   if (isWindowed(*op))
     return readTokens(b, op.getYs(), [&](size_t i, Value t) {

@@ -89,13 +89,16 @@ static FailureOr<Results> lowerLoadRing(replay::LoadRingOp op, Operands<replay::
   return Results{parts};
 }
 
+/// Of a pass; tensor cores take all records at once.
+static tile::Layout keysLayout(Emitter &b, int64_t rows) { return b.layouts.ringKeys(b.dims.mma() ? rows : b.dims.bc); }
+
 static Value loadKeys(Emitter &b, const Records &ring, int64_t pass) {
   replay::FieldAttr field = ring.format.getField(replay::RecordField::K);
   Value at = fieldOffset(b, ring.slot, ring.format, field);
   if (pass)
     at = arith::AddIOp::create(b, at, b.i64(pass * b.dims.bc * b.dims.K));
   int64_t rows = std::min(b.dims.bc, ring.format.getLength() - pass * b.dims.bc);
-  return b.load(b.arg(field.getBuffer()), at, {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc),
+  return b.load(b.arg(field.getBuffer()), at, {rows, b.dims.K}, b.getF32Type(), b.dims.K, keysLayout(b, rows),
                 rowsFrom(b, ring.valid, pass * b.dims.bc));
 }
 
@@ -170,7 +173,7 @@ Value lower::weightedKeys(Emitter &b, KeyPasses &keys, int64_t pass) {
   int64_t length = keys.ring.format.getLength(), first = pass * b.dims.bc, rows = std::min(b.dims.bc, length - first);
   Value tile;
   if (keys.smem) {
-    tile = b.load(keys.smem, b.i64(first * b.dims.K), {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc),
+    tile = b.load(keys.smem, b.i64(first * b.dims.K), {rows, b.dims.K}, b.getF32Type(), b.dims.K, keysLayout(b, rows),
                   rowsFrom(b, keys.ring.valid, first));
   } else {
     if (first + b.dims.bc < length) // the next pass is on its way while this one is used
@@ -179,13 +182,92 @@ Value lower::weightedKeys(Emitter &b, KeyPasses &keys, int64_t pass) {
   }
   if (gateDim(keys.ring.format, b.dims) == 1)
     return tile;
-  Value w = b.load(keys.w, b.i64(first * b.dims.K), {rows, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(b.dims.bc));
+  Value w = b.load(keys.w, b.i64(first * b.dims.K), {rows, b.dims.K}, b.getF32Type(), b.dims.K, keysLayout(b, rows));
   return b.mul(tile, w);
+}
+
+/// Numbers in the parts of scores of a read that have a buffer of their own.
+static constexpr int64_t smallParts = 512;
+
+/// Sums of chunks, [chunks of length records, tokens], by token.
+static void storeParts(Emitter &b, Value parts, Value apart) {
+  b.store(parts, apart, b.i64(0), 1, Value(), Value(), dimOf(parts, 0));
+}
+
+/// They are joined in ascending order: scores by token.
+static Value joinParts(Emitter &b, Value parts, Value apart, int64_t length) {
+  int64_t rows = dimOf(parts, 0), count = dimOf(parts, 1), block = llvm::alignTo(length, 16);
+  Value joined = b.alloc(count, length, b.getF32Type()), sum;
+  for (int64_t first = 0; first < rows; first += block) {
+    Value part = b.load(apart, b.i64(first), {count, length}, b.getF32Type(), rows, b.layouts.pairs(count, length));
+    sum = sum ? b.add(sum, part) : part;
+  }
+  b.store(sum, joined, b.i64(0), length);
+  return joined;
+}
+
+/// The same on tensor cores: scores of all records with all tokens, and what these weigh. Warps
+/// share the channels of the scores: none has work that others wait for.
+static FailureOr<Results> readRingByMma(replay::RingReadOp op, Operands<replay::RingReadOp> in, Emitter &b) {
+  KeyPasses keys(Records(in.getRecords(), op.getRecords()), only(in.getW()), only(in.getK()));
+  Value w = only(in.getW()), d = only(in.getD()), when = op.getWhen() ? only(in.getWhen()) : Value();
+  int64_t length = keys.ring.format.getLength();
+  if (b.dims.bc < length)
+    return op.emitOpError() << "expected a tiling with bc of at least the ring's " << length << " records for mma but got " << b.dims.bc;
+  Value tile = weightedKeys(b, keys, 0);
+  SmallVector<Value> parts, scores;
+  for (auto [x, tiles] : llvm::zip_equal(op.getXs(), in.getXs())) {
+    Value tokens = only(tiles);
+    int64_t count = dimOf(x, 0);
+    if (auto smem = dyn_cast<tile::SmemType>(tokens.getType()))
+      tokens = b.load(tokens, b.i64(0), {count, b.dims.K}, smem.getElementType(), smem.getCols(), b.layouts.tokenChunks(count));
+    else
+      tokens = b.broadcast(tokens, {1, b.dims.K});
+    parts.push_back(b.mma(tile, tokens, 1, b.dims.chunk, /*apart=*/true));
+  }
+  // Large ones in one buffer: shared memory is dearer than barriers.
+  int64_t numbers = dimOf(parts.front(), 0) * dimOf(parts.front(), 1);
+  Value apart;
+  SmallVector<Value> buffers;
+  for (Value part : parts) {
+    if (!apart || numbers <= smallParts)
+      apart = b.alloc(dimOf(part, 1), dimOf(part, 0), b.getF32Type());
+    buffers.push_back(apart);
+  }
+  if (numbers <= smallParts)
+    for (auto [part, buffer] : llvm::zip_equal(parts, buffers))
+      storeParts(b, part, buffer);
+  for (auto [part, buffer] : llvm::zip_equal(parts, buffers)) {
+    if (numbers > smallParts)
+      storeParts(b, part, buffer);
+    scores.push_back(joinParts(b, part, buffer, length));
+  }
+  Staged staged;
+  if (op.getStaged()) {
+    stageKeys(b, staged, keys, 0, tile, when);
+    stageValues(b, staged, keys.ring, w, d, when);
+  }
+  SmallVector<Value> weights;
+  for (auto [x, smem] : llvm::zip_equal(op.getXs(), scores)) {
+    int64_t count = dimOf(x, 0);
+    Value score = tile::LoadOp::create(b, b.tileType({length, count}, b.getF32Type()), smem, b.i64(0),
+                                       b.getDenseI64ArrayAttr({1, length}), Value(), Value(), Value(),
+                                       b.layouts.scoreColumns(length, count).toAttr(b.getContext()));
+    weights.push_back(gateDim(keys.ring.format, b.dims) == 1 ? b.mul(w, score) : score);
+  }
+  Results results;
+  for (auto [y, weight] : llvm::zip_equal(op.getYs(), weights))
+    results.push_back(resultOfSums(b, y, b.mma(d, weight, 0)));
+  if (op.getStaged())
+    results.push_back(staged.parts());
+  return results;
 }
 
 static FailureOr<Results> lowerRingRead(replay::RingReadOp op, Operands<replay::RingReadOp> in, Emitter &b) {
   if (failed(expectSharedSums(b, op, op.getRecords(), op.getW(), op.getK())))
     return failure();
+  if (b.dims.mma())
+    return readRingByMma(op, in, b);
   KeyPasses keys(Records(in.getRecords(), op.getRecords()), only(in.getW()), only(in.getK()));
   Value w = only(in.getW()), d = only(in.getD());
   int64_t length = keys.ring.format.getLength();

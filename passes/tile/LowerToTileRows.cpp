@@ -43,11 +43,15 @@ Value Emitter::rowOf(Value source, int64_t row, int64_t col, bool once) {
     return tile;
   if (source.getDefiningOp<replay::ScoresOp>())
     return scoreAt(*this, source, row, col);
-  if (!source.getDefiningOp<replay::StageOp>())
-    return load(tile, i64(row * dims.bv), {1, dims.bv}, getF32Type(), dims.bv, layouts.spreadValues());
+  auto stage = source.getDefiningOp<replay::StageOp>();
+  if (stage && placeOf(stage.getX()) == replay::Place::Pairs)
+    return load(tile, i64(row * dims.tokens + col), {1, 1}, getF32Type(), 1, layouts.scalar());
+  int64_t pitch = cast<tile::SmemType>(tile.getType()).getCols();
+  if (!stage || placeOf(stage.getX()) == replay::Place::Sums)
+    return load(tile, i64(row * pitch), {1, dims.bv}, getF32Type(), pitch, layouts.spreadValues());
   if (isColumn(source))
     return load(tile, i64(row), {1, 1}, getElementTypeOrSelf(source), 1, layouts.scalar());
-  return load(tile, i64(row * dims.K), {1, dims.K}, getF32Type(), dims.K, once ? layouts.spread(1) : layouts.keyRow(1));
+  return load(tile, i64(row * pitch), {1, dims.K}, getElementTypeOrSelf(source), pitch, once ? layouts.spread(1) : layouts.keyRow(1));
 }
 
 /// What `op` gives for one row of its operands.
@@ -66,15 +70,69 @@ FailureOr<Results> Emitter::applyToRow(Operation &op, int64_t row, int64_t col, 
   return apply(op, SmallVector<ValueRange>(rows.begin(), rows.end()));
 }
 
-Value Emitter::stagedRow(ValueRange row) {
+/// Numbers of tokens as they lie beside those of pairs: along the rows, or turned along the columns.
+FailureOr<Value> Emitter::pairsOf(Value source) {
+  if (placeOf(source) == replay::Place::Pairs)
+    return only(tiles(source));
+  auto repeat = source.getDefiningOp<tile::BroadcastOp>();
+  if (!repeat) {
+    FailureOr<Results> formed = applyToPairs(*source.getDefiningOp());
+    return failed(formed) ? FailureOr<Value>(failure()) : formed->front().front();
+  }
+  int64_t count = dims.tokens;
+  if (auto turned = repeat.getX().getDefiningOp<tensor::ExpandShapeOp>()) {
+    Value column = only(tiles(turned.getSrc().getDefiningOp()->getOperand(0)));
+    return load(column, i64(0), {1, count}, getF32Type(), count, layouts.pairColumns(count));
+  }
+  if (isColumn(repeat.getX()))
+    return load(only(tiles(repeat.getX())), i64(0), {count, 1}, getF32Type(), 1, layouts.pairRows(count));
+  return rowOf(repeat.getX(), 0);
+}
+
+FailureOr<Results> Emitter::applyToPairs(Operation &op) {
+  SmallVector<Tiles> all;
+  for (Value operand : op.getOperands()) {
+    FailureOr<Value> tile = pairsOf(operand);
+    if (failed(tile))
+      return failure();
+    all.push_back({*tile});
+  }
+  return apply(op, SmallVector<ValueRange>(all.begin(), all.end()));
+}
+
+static Value loadRow(Emitter &b, ValueRange row, const tile::Layout &layout) {
   Value tile = only(row);
   if (tile && isa<tile::SmemType>(tile.getType()))
-    tile = load(tile, i64(0), {1, dims.K}, getF32Type(), dims.K, layouts.keyRow(1));
+    tile = b.load(tile, b.i64(0), {1, b.dims.K}, b.getF32Type(), b.dims.K, layout);
   return tile;
+}
+/// What `op` gives for sums: of its other operands one number for each token at most.
+FailureOr<Results> Emitter::applyToSums(Operation &op) {
+  SmallVector<Tiles> all;
+  for (Value operand : op.getOperands()) {
+    auto repeat = operand.getDefiningOp<tile::BroadcastOp>();
+    if (!repeat || placeOf(operand) == replay::Place::Sums)
+      all.push_back(Tiles(tiles(operand)));
+    else if (isColumn(repeat.getX()))
+      all.push_back({load(only(tiles(repeat.getX())), i64(0), {1, dims.tokens}, getF32Type(), dims.tokens, layouts.sumColumns(dims.tokens))});
+    else
+      all.push_back({rowOf(repeat.getX(), 0)});
+  }
+  return apply(op, SmallVector<ValueRange>(all.begin(), all.end()));
+}
+
+Value Emitter::stagedRow(ValueRange row) { return loadRow(*this, row, layouts.keyRow(1)); }
+Value Emitter::stateRow(ValueRange row) { return loadRow(*this, row, layouts.updateKey()); }
+
+Value Emitter::rowsAt(Value smem, int64_t first, int64_t count, const tile::Layout &layout) {
+  auto type = cast<tile::SmemType>(smem.getType());
+  return f32(load(smem, i64(first * type.getCols()), {count, dims.K}, type.getElementType(), type.getCols(), layout));
 }
 
 Value Emitter::rowAt(Value smem, Value t) {
-  return load(smem, arith::MulIOp::create(*this, t, i64(dims.K)), {1, dims.K}, getF32Type(), dims.K, layouts.keyRow(1));
+  auto type = cast<tile::SmemType>(smem.getType());
+  Value at = arith::MulIOp::create(*this, t, i64(type.getCols()));
+  return f32(load(smem, at, {1, dims.K}, type.getElementType(), type.getCols(), layouts.keyRow(1)));
 }
 
 void Emitter::forTokens(int64_t count, function_ref<void(Value)> body) {

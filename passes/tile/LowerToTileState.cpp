@@ -22,7 +22,9 @@ static FailureOr<Results> lowerLoadState(replay::LoadStateOp op, Operands<replay
   Value memory = b.arg(op.getAt() ? "snapshots" : "state");
   if (placeOf(op.getState()) != replay::Place::Shared)
     return one(b.load(memory, at, {b.dims.bv, b.dims.K}, element, b.dims.K, b.layouts.state()));
-  Value smem = b.alloc(b.dims.bv, b.dims.K, element);
+  auto type = tile::SmemType::get(b.getContext(), b.dims.bv, b.dims.K, element,
+                                  b.dims.stateSkew() * 8 / element.getIntOrFloatBitWidth());
+  Value smem = tile::AllocOp::create(b, type, IntegerAttr());
   Value token = tile::CopyOp::create(b, tile::TokenType::get(b.getContext()), memory, at, smem, Value(), IntegerAttr());
   return Results{{smem, token}};
 }
@@ -43,9 +45,17 @@ static Value baseTile(Emitter &b, Value state) {
   return b.f32(state);
 }
 
+Value lower::stateOperand(Emitter &b, ValueRange state, Value first, int64_t width) {
+  if (state.size() > 1)
+    return stateTile(b, state);
+  auto smem = dyn_cast<tile::SmemType>(state.front().getType());
+  return smem ? b.load(state.front(), first, {b.dims.bv, width}, smem.getElementType(), b.dims.K, b.layouts.stateChunk(width))
+              : state.front();
+}
+
 Value lower::stateTile(Emitter &b, ValueRange state) {
   Value base = baseTile(b, state.front());
-  return state.size() == 1 ? base : b.mul(base, b.stagedRow(state.back()));
+  return state.size() == 1 ? base : b.mul(base, b.stateRow(state.back()));
 }
 
 /// A base and its factor, until an update or a read needs the product.
@@ -60,7 +70,7 @@ static FailureOr<Results> lowerRank1(replay::Rank1Op op, Operands<replay::Rank1O
   Value base = baseTile(b, state.front());
   Value d = b.broadcast(only(in.getD()), {1, b.dims.bv}), k = b.broadcast(only(in.getK()), {1, b.dims.K});
   Value update = b.dot(d, k, 0, {}, b.anchorOf(op, b.layouts.state()));
-  return one(state.size() == 1 ? b.add(base, update) : b.fma(b.stagedRow(state.back()), base, update));
+  return one(state.size() == 1 ? b.add(base, update) : b.fma(b.stateRow(state.back()), base, update));
 }
 
 static FailureOr<Results> lowerStoreState(replay::StoreStateOp op, Operands<replay::StoreStateOp> in, Emitter &b) {

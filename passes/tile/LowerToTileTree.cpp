@@ -99,7 +99,7 @@ static Value pathDecay(Emitter &b, Value gates, ValueRange parents, int64_t i) {
     Value isOn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bit, one);
     // Where l is not on the path no row is touched.
     Value before = arith::SelectOp::create(b, isOn, l, b.index(0));
-    Value at = arith::MulIOp::create(b, b.toI64(l), b.i64(b.dims.K));
+    Value at = arith::MulIOp::create(b, b.toI64(l), b.i64(cast<tile::SmemType>(gates.getType()).getCols()));
     Value g = b.load(gates, at, {i + 1, b.dims.K}, b.getF32Type(), 0, b.layouts.keys(i + 1), before);
     scf::YieldOp::create(b, ValueRange{b.add(loop.getRegionIterArg(0), g)});
   }
@@ -115,7 +115,7 @@ FailureOr<Results> lower::lowerTreeScores(replay::ScoresOp op, Operands<replay::
   int64_t count = b.dims.tokens;
   bool alongK = dimOf(op.getG(), 1) > 1;
   Value ys = only(in.getY());
-  auto keysUpTo = [&](int64_t n) { return b.load(ys, b.i64(0), {n, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(n)); };
+  auto keysUpTo = [&](int64_t n) { return b.rowsAt(ys, 0, n, b.layouts.keys(n)); };
   Results results;
   for (size_t read = 0; read < op.getXs().size(); ++read)
     results.push_back({b.alloc(count, count, b.getF32Type())});
@@ -128,7 +128,7 @@ FailureOr<Results> lower::lowerTreeScores(replay::ScoresOp op, Operands<replay::
         keys = b.mul(keys, pathDecay(b, only(in.getG()), in.getParents(), i));
     }
     for (auto [x, scores] : llvm::zip_equal(op.getXs(), results)) {
-      Value score = b.dot(keys, b.rowOf(x, i), 1);
+      Value score = b.dot(keys, b.f32(b.rowOf(x, i)), 1);
       if (!alongK)
         score = b.mul(score, decay[i]);
       b.store(score, scores.front(), b.i64(i * count), 1);

@@ -38,12 +38,81 @@ static FailureOr<Results> lowerTokenDecays(replay::TokenDecaysOp op, Operands<re
 /// tells from it begin; GK = 1 has one row for all levels.
 static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) { return alongK ? level * tokens + i : i; }
 
+/// All pairs of each x on tensor cores, in shared memory, also those that nobody asks for: no
+/// pair depends on other tokens. Gates along K decay both sides of each level, and in one more row
+/// stands each token with itself.
+static SmallVector<Value> scoreByMma(replay::ScoresOp op, Operands<replay::ScoresOp> in, Emitter &b) {
+  Value ys = only(in.getY()), decays = op.getDecays() ? only(in.getDecays()) : Value();
+  int64_t count = b.dims.tokens, levels = decays ? replay::TokenDecaysOp::levels(count) : 1;
+  auto rows = [&](Value from, Value offset, int64_t width, const tile::Layout &layout) {
+    auto smem = cast<tile::SmemType>(from.getType());
+    return b.load(from, offset, {count, width}, smem.getElementType(), smem.getCols(), layout);
+  };
+  SmallVector<Value> scores;
+  for (size_t read = 0; read < in.getXs().size(); ++read)
+    scores.push_back(b.alloc(decays ? levels * count + 1 : count, count, b.getF32Type()));
+  for (int64_t level = 0; level < levels; ++level) {
+    auto operands = [&](Value first, int64_t width) {
+      auto decayed = [&](Value tokens, const tile::Layout &layout) {
+        Value tile = rows(tokens, first, width, layout);
+        if (!decays)
+          return tile;
+        Value at = arith::AddIOp::create(b, first, b.i64(level * count * cast<tile::SmemType>(decays.getType()).getCols()));
+        return b.mul(b.f32(tile), rows(decays, at, width, layout));
+      };
+      SmallVector<Value> tiles{decayed(ys, b.layouts.tokenRows(count, width))};
+      for (ValueRange x : in.getXs())
+        tiles.push_back(decayed(only(x), b.layouts.tokenColumns(count, width)));
+      return tiles;
+    };
+    for (auto [smem, sums] : llvm::zip_equal(scores, b.mmaAlongK(/*inMemory=*/true, operands)))
+      b.store(sums, smem, b.i64(level * count * count), 1, Value(), Value(), count);
+  }
+  if (decays)
+    for (auto [x, smem] : llvm::zip_equal(in.getXs(), scores)) {
+      tile::Layout layout = b.layouts.keys(count);
+      Value own = b.dotRows(b.rowsAt(only(x), 0, count, layout), b.rowsAt(ys, 0, count, layout));
+      b.store(own, smem, b.i64(levels * count * count), 1);
+    }
+  return scores;
+}
+
+/// exp of the sum of the gates behind token j up to i, for each pair: in ascending order, with zeros
+/// for all others, so that no pair depends on how many tokens there are.
+static Value pairDecays(Emitter &b, Value gates) {
+  int64_t count = b.dims.tokens;
+  tile::Layout rows = b.layouts.pairRows(count), cols = b.layouts.pairColumns(count);
+  Value i = tile::IotaOp::create(b, b.tileType({count, 1}, b.getF32Type()), 0, rows.toAttr(b.getContext()));
+  Value j = tile::IotaOp::create(b, b.tileType({1, count}, b.getF32Type()), 1, cols.toAttr(b.getContext()));
+  Value sum, zeros = b.splat({count, count}, 0);
+  for (int64_t t = 1; t < count; ++t) {
+    Value isUpTo = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, i, b.splat({count, 1}, t));
+    Value isBehind = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, j, b.splat({1, count}, t));
+    Value isBetween = arith::AndIOp::create(b, b.broadcast(isUpTo, {count, count}), b.broadcast(isBehind, {count, count}));
+    Value g = b.broadcast(b.load(gates, b.i64(t), {1, 1}, b.getF32Type(), 1, b.layouts.scalar()), {count, count});
+    Value term = arith::SelectOp::create(b, isBetween, g, zeros);
+    sum = sum ? b.add(sum, term) : term;
+  }
+  return math::ExpOp::create(b, sum);
+}
+
+/// With one gate a token: each pair in one thread, decayed.
+static Results lowerPairs(replay::ScoresOp op, Operands<replay::ScoresOp> in, Emitter &b) {
+  int64_t count = b.dims.tokens;
+  SmallVector<Value> raw = scoreByMma(op, in, b);
+  Value decays = pairDecays(b, only(in.getG()));
+  Results results;
+  for (Value smem : raw)
+    results.push_back({b.mul(decays, b.load(smem, b.i64(0), {count, count}, b.getF32Type(), count, b.layouts.pairs(count, count)))});
+  return results;
+}
+
 /// The scores of `x` with all earlier tokens, in shared memory.
 static Value lowerChainScores(replay::ScoresOp op, Operands<replay::ScoresOp> in, size_t read, Emitter &b) {
   int64_t count = b.dims.tokens, levels = replay::TokenDecaysOp::levels(count);
   bool alongK = dimOf(op.getDecays(), 1) > 1;
   auto rowsAlongK = [&](Value smem, int64_t first = 0) {
-    return b.load(smem, b.i64(first * b.dims.K), {count, b.dims.K}, b.getF32Type(), b.dims.K, b.layouts.keys(count));
+    return b.rowsAt(smem, first, count, b.layouts.keys(count));
   };
   Value x = op.getXs()[read], xs = only(in.getXs()[read]), ys = only(in.getY()), decays = only(in.getDecays());
   Value smem = b.alloc(alongK ? levels * count + 1 : count, count, b.getF32Type());
@@ -73,15 +142,24 @@ static Value lowerChainScores(replay::ScoresOp op, Operands<replay::ScoresOp> in
 static FailureOr<Results> lowerScores(replay::ScoresOp op, Operands<replay::ScoresOp> in, Emitter &b) {
   Results results;
   if (!isWindowed(*op)) {
-    for (ValueRange x : in.getXs())
-      results.push_back(
-          {b.dot(b.f32(b.broadcast(only(x), {1, b.dims.K})), b.f32(b.broadcast(only(in.getY()), {1, b.dims.K})), 1)});
+    bool byMma = b.dims.mma() && gateDim(b.kernel.getRingAttr(), b.dims) == 1;
+    for (ValueRange tiles : in.getXs()) {
+      Value x = b.broadcast(only(tiles), {1, b.dims.K}), y = b.broadcast(only(in.getY()), {1, b.dims.K});
+      results.push_back({byMma ? b.mma(y, x, 1, b.dims.chunk) : b.dot(b.f32(x), b.f32(y), 1)});
+    }
     return results;
   }
   if (!op.isOfWindow() || dimOf(op.getY(), 0) != b.dims.tokens)
     return op.emitOpError() << "expected gates between " << b.dims.tokens << " tokens";
   if (op.getParents())
     return lowerTreeScores(op, in, b);
+  if (placeOf(op.getScores().front()) == replay::Place::Pairs)
+    return lowerPairs(op, in, b);
+  if (b.dims.mma()) {
+    for (Value smem : scoreByMma(op, in, b))
+      results.push_back({smem});
+    return results;
+  }
   for (size_t read = 0; read < op.getXs().size(); ++read)
     results.push_back({lowerChainScores(op, in, read, b)});
   return results;

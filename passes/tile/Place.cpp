@@ -58,6 +58,8 @@ public:
     if (walk.wasInterrupted())
       return failure();
     placeCopies(kernel);
+    stageAll(Place::Sums);
+    stageAll(Place::Pairs);
     stageColumns();
     stageGatesOfScores(kernel);
     stageOperands();
@@ -85,6 +87,43 @@ private:
            llvm::all_of(op.getOperands(), [&](Value v) { return isSpread(v) || !isColumn(v); });
   }
 
+  /// Numbers of sums, each beside what is one number for its token or for all of them.
+  bool isOfSums(Operation &op) {
+    if (!isElementwise(op) || isa<tile::BroadcastOp>(op))
+      return false;
+    auto isSums = [](Value v) { return placeOf(v) == Place::Sums; };
+    return llvm::any_of(op.getOperands(), isSums) && llvm::all_of(op.getOperands(), [&](Value v) {
+      auto repeat = v.getDefiningOp<tile::BroadcastOp>();
+      if (!repeat)
+        return isSums(v);
+      Value x = repeat.getX();
+      return isColumn(x) ? placeOf(x) == Place::Spread || placeOf(x) == Place::Shared : !hasRows(x) && cast<ShapedType>(x.getType()).getDimSize(1) == 1;
+    });
+  }
+
+  /// Numbers of pairs of tokens, each beside others and beside numbers of tokens.
+  bool isOfPairs(Operation &op) {
+    if (!isElementwise(op) || isa<tile::BroadcastOp>(op))
+      return false;
+    auto isPairs = [](Value v) { return placeOf(v) == Place::Pairs; };
+    return llvm::any_of(op.getOperands(), isPairs) &&
+           llvm::all_of(op.getOperands(), [&](Value v) { return isPairs(v) || isOfTokenNumbers(v); });
+  }
+  bool isOfTokenNumbers(Value value) {
+    if (auto repeat = value.getDefiningOp<tile::BroadcastOp>()) {
+      Value x = repeat.getX();
+      if (auto turned = x.getDefiningOp<tensor::ExpandShapeOp>()) {
+        auto flat = turned.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
+        x = flat ? flat.getSrc() : Value();
+      }
+      return x && (isColumn(x) ? placeOf(x) == Place::Spread || placeOf(x) == Place::Shared
+                               : !hasRows(x) && cast<ShapedType>(x.getType()).getDimSize(1) == 1);
+    }
+    Operation *def = value.getDefiningOp();
+    return def && isElementwise(*def) && placeOf(value) == Place::Remat &&
+           llvm::all_of(def->getOperands(), [&](Value v) { return isOfTokenNumbers(v); });
+  }
+
   Place choose(Operation &op) {
     if (isa<StageOp>(op))
       return Place::Shared;
@@ -92,15 +131,23 @@ private:
       return placeOfLoad(op, dims.bulk);
     if (isOfColumns(op) || isOfGates(op))
       return Place::Spread;
+    if (auto pairs = dyn_cast<ScoresOp>(op); (pairs && decaysByPair(pairs)) || isOfPairs(op))
+      return Place::Pairs;
     if (auto pairs = dyn_cast<ScoresOp>(op))
       return pairs.isOfWindow() && dims.tokens > 1 ? Place::Shared : Place::Regs;
     // The results of a loop: of tokens one behind another they stay.
     if (isa<ReadOp, RingReadOp>(op)) {
       int64_t count = cast<ShapedType>(op.getResult(0).getType()).getDimSize(0);
+      if (dims.mma() && !isInLoop(&op))
+        return count > 1 ? Place::Sums : Place::Regs;
       return dims.isLoop(count) ? Place::Shared : Place::Regs;
     }
+    if (isOfSums(op))
+      return Place::Sums;
     if (!isWindowed(op))
       return Place::Regs;
+    if (dims.mma() && isa<tile::BroadcastOp>(op)) // Sums take what it repeats.
+      return Place::Remat;
     bool isFormed = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) || op.hasTrait<OpTrait::ConstantLike>() ||
                     (isElementwise(op) && llvm::any_of(op.getOperands(), [](Value v) {
                        return isElsewhere(v) && !v.getDefiningOp<ReadOp>() && !v.getDefiningOp<RingReadOp>();
@@ -136,7 +183,8 @@ private:
     });
     for (LoadTokenOp op : tokens) {
       auto type = cast<RankedTensorType>(op.getValue().getType());
-      useStaged(op.getValue(), stageBehindLoads(op.getValue(), type.clone(b.getF32Type())));
+      // Tensor cores take it as it is: the fewer bits of an operand, the fewer products.
+      useStaged(op.getValue(), stageBehindLoads(op.getValue(), dims.mma() ? type : type.clone(b.getF32Type())));
     }
   }
 
@@ -167,7 +215,7 @@ private:
       Operation *user = use.getOwner();
       if (user == staged)
         continue;
-      if (auto wider = dyn_cast<arith::ExtFOp>(user)) {
+      if (auto wider = dyn_cast<arith::ExtFOp>(user); wider && wider.getType() == staged.getType()) {
         wider.getResult().replaceAllUsesWith(staged.getY());
         wider.erase();
       } else if (token.getType() == staged.getY().getType() || isa<RnormOp, ScoresOp, ReadOp, RingReadOp>(user)) {
@@ -176,6 +224,27 @@ private:
         b.setInsertionPoint(user);
         use.set(arith::TruncFOp::create(b, user->getLoc(), token.getType(), staged.getY()));
       }
+    }
+  }
+
+  /// What is spread over threads otherwise than others want it goes through shared memory.
+  void stageAll(Place place) {
+    SmallVector<Value> values;
+    kernel.getBody().walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (placeOf(result) == place && isa<RankedTensorType>(result.getType()))
+          values.push_back(result);
+    });
+    for (Value value : values) {
+      auto isElsewhere = [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        return !isa<StageOp>(user) && (user->getNumResults() == 0 || placeOf(user->getResult(0)) != place);
+      };
+      if (llvm::none_of(value.getUses(), isElsewhere))
+        continue;
+      b.setInsertionPointAfterValue(value);
+      StageOp staged = createStage(b, value, value.getType());
+      value.replaceUsesWithIf(staged.getY(), isElsewhere);
     }
   }
 

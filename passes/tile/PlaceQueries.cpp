@@ -50,6 +50,8 @@ bool replayssm::isElsewhere(Value value) {
   switch (placeOf(value)) {
   case Place::Regs:
   case Place::Spread:
+  case Place::Sums:
+  case Place::Pairs:
     return false;
   case Place::Shared:
   case Place::Remat:

@@ -172,7 +172,8 @@ Place replayssm::placeOfLoad(Operation &op, bool bulk) {
     return load.getAt() ? Place::Regs : Place::Shared;
   auto load = cast<LoadFieldOp>(op);
   auto ring = load.getRecords().getDefiningOp<LoadRingOp>();
-  // By one copy: records that lie from the first position on.
-  bool isOneCopy = ring && !ring.getBase() && !ring.getMask() && load.getName() == stringifyRecordField(RecordField::K);
+  // By one copy: records that lie from the first position on. For tensor cores each warp has its
+  // channels of all of them.
+  bool isOneCopy = ring && !op.getParentOfType<KernelOp>().getMmaAttr() && !ring.getBase() && !ring.getMask() && load.getName() == stringifyRecordField(RecordField::K);
   return isOneCopy ? Place::Shared : Place::Regs;
 }

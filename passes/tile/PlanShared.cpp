@@ -18,7 +18,7 @@ namespace {
 /// bytes must be the buffer's own.
 struct Buffer {
   AllocOp alloc;
-  int64_t first, last, bytes, align = 16, at = 0;
+  int64_t first = 0, last = 0, bytes = 0, align = 16, at = 0;
 
   int64_t end() const { return at + bytes; }
   bool overlaps(const Buffer &other) const { return at < other.end() && other.at < end(); }
@@ -43,6 +43,9 @@ private:
   gpu::GPUFuncOp func;
   DenseMap<Operation *, std::pair<int64_t, int64_t>> span; // of an op and its regions
   int64_t end = 0, mbarriers = 0;
+  /// Mbarriers stand in front of all buffers, or between the halves of a skewed one.
+  Buffer ofMbarriers;
+  Buffer *skewed = nullptr;
 };
 } // namespace
 
@@ -86,8 +89,13 @@ Buffer Planner::bufferOf(AllocOp alloc) {
 }
 
 int64_t Planner::place(ArrayRef<Buffer *> order, bool reuse) {
-  int64_t start = 8 * mbarriers, total = start;
+  int64_t start = skewed ? 0 : 8 * mbarriers, total = start;
   for (auto [i, buffer] : llvm::enumerate(order)) {
+    if (buffer == &ofMbarriers) {
+      SmemType type = skewed->alloc.getSmem().getType();
+      buffer->at = skewed->at + type.getRows() / 2 * type.getCols() * type.getElementType().getIntOrFloatBitWidth() / 8;
+      continue;
+    }
     // The lowest place that is free of every buffer placed before.
     buffer->at = llvm::alignTo(start, buffer->align);
     for (size_t other = 0; other < i;) {
@@ -114,8 +122,7 @@ LogicalResult Planner::run(const TargetFacts &chip) {
   number();
   SmallVector<Buffer> buffers;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto copy = dyn_cast<CopyOp>(op))
-      copy.setMbarrier(8 * mbarriers++);
+    mbarriers += isa<CopyOp>(op);
     if (auto alloc = dyn_cast<AllocOp>(op))
       buffers.push_back(bufferOf(alloc));
   });
@@ -126,6 +133,15 @@ LogicalResult Planner::run(const TargetFacts &chip) {
   std::sort(order.begin(), order.end(), [](Buffer *a, Buffer *b) {
     return std::tuple(-a->align, -a->bytes, a->first) < std::tuple(-b->align, -b->bytes, b->first);
   });
+  auto hasRoom = [&](Buffer *buffer) {
+    SmemType type = buffer->alloc.getSmem().getType();
+    return type.getSkew() * type.getElementType().getIntOrFloatBitWidth() >= 64 * mbarriers;
+  };
+  if (!order.empty() && mbarriers && hasRoom(order.front())) {
+    skewed = order.front();
+    ofMbarriers = {AllocOp(), 0, end, 8 * mbarriers};
+    order.insert(order.begin() + 1, &ofMbarriers);
+  }
   // Reuse of bytes costs barriers: only where more blocks fit for it.
   int64_t limit = chip.sharedBytesPerBlock, least = place(order, /*reuse=*/true);
   int64_t total = place(order, /*reuse=*/false);
@@ -140,6 +156,8 @@ LogicalResult Planner::run(const TargetFacts &chip) {
           << "the largest buffer holds " << order.front()->bytes << " bytes";
     return diag;
   }
+  int64_t mbarrier = ofMbarriers.at;
+  func.walk<WalkOrder::PreOrder>([&](CopyOp copy) { copy.setMbarrier(mbarrier), mbarrier += 8; });
   Builder b(func.getContext());
   for (Buffer &buffer : buffers)
     buffer.alloc.setOffset(buffer.at);

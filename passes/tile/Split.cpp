@@ -92,6 +92,16 @@ static void splitScores(ScoresOp op) {
 // Records
 //===----------------------------------------------------------------------===//
 
+/// Tensor cores take operands of 16 bits as they are.
+static void useRawOperands(KernelOp kernel) {
+  kernel.walk([](Operation *op) {
+    if (isa<ReadOp, RingReadOp, ScoresOp>(op) && !isInLoop(op))
+      for (OpOperand &use : op->getOpOperands())
+        if (auto wider = use.get().getDefiningOp<arith::ExtFOp>())
+          use.set(wider.getIn());
+  });
+}
+
 namespace {
 /// Loads of fields, and what is formed of them, of the records of one ring.
 class RecordSplitter {
@@ -281,6 +291,8 @@ struct Split : replayssm::impl::SplitBase<Split> {
       forEachOp<DecayOp>(kernel, splitDecay);
       forEachOp<ScoresOp>(kernel, splitScores);
       kernel.walk([](LoadRingOp op) { RecordSplitter(op).run(); });
+      if (kernel.getMmaAttr())
+        useRawOperands(kernel);
       RowGuard(kernel).run();
       return success();
     });

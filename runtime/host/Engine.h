@@ -47,8 +47,10 @@ public:
                    uint32_t site);
   void barrier(uint32_t site);
   enum class Shuffle : uint8_t { Bfly, Down };
-  /// The value of lane `source(lane)`, once the whole warp is here.
+  /// The values of all lanes, once the whole warp is here.
   const float *shuffle(Shuffle kind, float value, uint32_t site);
+  /// The same of what lanes bring to an mma of this type.
+  const rssm_host_mma_operands *gather(const rssm_host_mma_operands &own, uint32_t type, uint32_t site);
   uint32_t lane() const { return current_->id % kWarpSize; }
   void initMbarrier(const void *mbarrier, uint32_t count, uint32_t site);
   void fenceMbarriers() { shared_.fenceMbarriers(current_->id); }
@@ -64,7 +66,14 @@ public:
   [[noreturn]] void fail(std::string what, uint32_t site);
 
 private:
-  enum class Wait : uint8_t { None, Shuffle, Barrier, Mbarrier, Exited };
+  enum class Wait : uint8_t { None, Shuffle, Mma, Barrier, Mbarrier, Exited };
+  /// Where the lanes of a warp meet: all at one shuffle or mma, of one kind.
+  struct Meeting {
+    Wait wait = Wait::Shuffle;
+    uint32_t kind = 0;
+    bool operator==(const Meeting &) const = default;
+    std::string name() const { return wait == Wait::Mma ? "an mma" : "a shuffle"; }
+  };
   struct Thread {
     Fiber fiber;
     uint32_t id = 0;
@@ -76,9 +85,10 @@ private:
     uint32_t runnable = 0, shuffling = 0, exited = 0; ///< One bit per lane.
     uint32_t generation = 0;
     uint32_t site = 0;
-    Shuffle kind = Shuffle::Bfly;
+    Meeting kind;
     // Two, as a lane may enter the next shuffle while others still have to read.
     std::array<float, kWarpSize> values[2] = {};
+    std::array<rssm_host_mma_operands, kWarpSize> operands[2] = {};
   };
 
   Status validate(const HostLaunch &launch) const;
@@ -91,6 +101,8 @@ private:
   void suspend(Wait wait, uint32_t site); ///< Returns when made runnable again.
   void leave();                           ///< The current thread has finished.
   Thread *pick();
+  uint32_t enter(Meeting meeting, uint32_t site); ///< Of two sets of values the one for this meeting.
+  void meet();                                    ///< Returns when the whole warp is there.
   void wake(uint32_t mbarrier);
   Warp &warp() { return warps_[current_->id / kWarpSize]; }
   uint32_t laneBit() const { return uint32_t(1) << lane(); }

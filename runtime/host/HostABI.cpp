@@ -8,6 +8,7 @@
 
 #include "runtime/host/Approx.h"
 #include "runtime/host/Engine.h"
+#include "runtime/host/Mma.h"
 
 #include <cstring>
 #include <string>
@@ -75,6 +76,12 @@ float rssm_host_shfl_down(float value, uint32_t delta, uint32_t width, uint32_t 
   uint32_t lane = engine->lane();
   uint32_t source = lane % width + delta < width ? lane + delta : lane;
   return engine->shuffle(Engine::Shuffle::Down, value, site)[source];
+}
+
+void rssm_host_mma(float *sums, const rssm_host_mma_operands *operands, uint32_t type, uint32_t site) {
+  Engine *engine = Engine::current;
+  const rssm_host_mma_operands *warp = engine->gather(*operands, type, site);
+  multiplyTiles(sums, warp, engine->lane(), type, engine->perturbSeed());
 }
 
 void rssm_host_mbar_init(void *mbar, uint32_t count, uint32_t site) {

@@ -19,6 +19,12 @@ enum rssm_host_sreg_id {
 };
 enum rssm_host_space { RSSM_GLOBAL = 1, RSSM_SHARED = 3 };
 enum rssm_host_approx_fn { RSSM_EX2, RSSM_LG2, RSSM_RSQRT, RSSM_RCP };
+enum rssm_host_mma_type { RSSM_MMA_TF32, RSSM_MMA_BF16, RSSM_MMA_F16 };
+/* What one lane brings to an mma, as PTX has it in registers: of a four, of b two. */
+typedef struct {
+  uint32_t a[4], b[4]; /* the last two of b are unused */
+  float c[4];
+} rssm_host_mma_operands;
 
 uint32_t rssm_host_sreg(uint32_t id);
 void *rssm_host_shared(uint32_t byteOffset);
@@ -27,6 +33,7 @@ void rssm_host_st(void *address, const void *value, uint32_t bytes, uint32_t spa
 void rssm_host_barrier(uint32_t site);
 float rssm_host_shfl_bfly(float value, uint32_t mask, uint32_t site);
 float rssm_host_shfl_down(float value, uint32_t delta, uint32_t width, uint32_t site);
+void rssm_host_mma(float *sums, const rssm_host_mma_operands *operands, uint32_t type, uint32_t site);
 void rssm_host_mbar_init(void *mbar, uint32_t count, uint32_t site);
 void rssm_host_mbar_init_fence(uint32_t site);
 void rssm_host_mbar_expect(void *mbar, uint32_t bytes, uint32_t site);

@@ -115,29 +115,45 @@ void Engine::barrier(uint32_t site) {
   shared_.barrier();
 }
 
-const float *Engine::shuffle(Shuffle kind, float value, uint32_t site) {
+uint32_t Engine::enter(Meeting meeting, uint32_t site) {
   Warp &mine = warp();
   if (mine.exited)
-    fail("warp divergence: the lane waits at a shuffle after other lanes of its warp have "
+    fail("warp divergence: the lane waits at " + meeting.name() + " after other lanes of its warp have "
          "finished",
          site);
-  if (mine.shuffling && (mine.site != site || mine.kind != kind))
-    fail("warp divergence: other lanes of the warp wait at another shuffle (" +
-             nameOf(mine.site) + ")",
+  if (mine.shuffling && (mine.site != site || mine.kind != meeting))
+    fail("warp divergence: other lanes of the warp wait at " +
+             (mine.kind.wait == meeting.wait ? "another" + meeting.name().substr(meeting.name().find(' '))
+                                             : mine.kind.name()) +
+             " (" + nameOf(mine.site) + ")",
          site);
   mine.site = site;
-  mine.kind = kind;
-  auto &values = mine.values[mine.generation & 1];
-  values[lane()] = value;
+  mine.kind = meeting;
+  return mine.generation & 1;
+}
+
+void Engine::meet() {
+  Warp &mine = warp();
   mine.shuffling |= laneBit();
-  if (mine.shuffling != kAllLanes) {
-    suspend(Wait::Shuffle, site);
-  } else {
-    mine.shuffling = 0;
-    ++mine.generation;
-    mine.runnable = kAllLanes;
-  }
+  if (mine.shuffling != kAllLanes)
+    return suspend(mine.kind.wait, mine.site);
+  mine.shuffling = 0;
+  ++mine.generation;
+  mine.runnable = kAllLanes;
+}
+
+const float *Engine::shuffle(Shuffle kind, float value, uint32_t site) {
+  auto &values = warp().values[enter({Wait::Shuffle, static_cast<uint32_t>(kind)}, site)];
+  values[lane()] = value;
+  meet();
   return values.data();
+}
+
+const rssm_host_mma_operands *Engine::gather(const rssm_host_mma_operands &own, uint32_t type, uint32_t site) {
+  auto &operands = warp().operands[enter({Wait::Mma, type}, site)];
+  operands[lane()] = own;
+  meet();
+  return operands.data();
 }
 
 void Engine::initMbarrier(const void *mbarrier, uint32_t count, uint32_t site) {
@@ -186,6 +202,8 @@ std::string Engine::describeWait(const Thread &thread) const {
     return text + " waits at a barrier (" + nameOf(thread.site) + ")";
   case Wait::Shuffle:
     return text + " waits at a shuffle (" + nameOf(thread.site) + ")";
+  case Wait::Mma:
+    return text + " waits at an mma (" + nameOf(thread.site) + ")";
   case Wait::Mbarrier:
     return text + " waits at an mbarrier (" + nameOf(thread.site) + ")";
   case Wait::Exited:
@@ -200,7 +218,7 @@ std::string Engine::describeWait(const Thread &thread) const {
 void Engine::deadlock() {
   const Thread *first = nullptr;
   std::string others;
-  bool seen[5] = {};
+  bool seen[6] = {};
   for (const Thread &thread : threads_) {
     bool &known = seen[static_cast<size_t>(thread.wait)];
     if (known)

@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-SUITES = ["covering", "covering_verify", "covering_recurrent"]
+SUITES = ["covering", "covering_verify", "covering_recurrent", "covering_mma"]
 NUMERIC_TESTS = ["replayssm-cursor-tests", "replayssm-layers-tests", "replayssm-range-tests", "replayssm-gate-tests"]
 HOST_TESTS = ["replayssm-host-tests", "replayssm-runtime-tests"]
 CHIPS = ["sm_90a", "sm_100a"]

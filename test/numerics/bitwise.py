@@ -27,10 +27,14 @@ SMALL_SHAPES = [("gdn", 1, 2, 64, 32, "f32"), ("kda", 2, 2, 40, 24, "f32"), ("kd
 TILINGS = ["bv={V},warps=8", "bv={V},warps=4", "bv={V2},warps=4,copy=bulk", "bv={V2},warps=2,copy=direct",
            "bv=8,warps=1", "bv=8,warps=2,bc=8,unroll=2", "bc=8,copy=bulk,unroll=4"]
 
+# Tensor cores take sixteen rows of the state, and all records of a ring.
+MMA_TILINGS = ["copy=direct", "copy=bulk", "bv=8,warps=1,copy=direct", "bv=8,warps=1,copy=bulk", "bv={V},warps=4", "bv={V},warps=8"]
+
 
 # Whole life cycles in other batches and, where they have windows, for every T.
 CYCLES = ["packed", "replay,L=4", "verify,L=4,T_max=1,flush_at=commit,fold=records",
           "verify,L=8,T_max=3,flush_at=commit,fold=records", "verify,L=16,T_max=8,flush_at=commit,fold=records",
+          "verify,L=16,T_max=8,flush_at=commit,fold=records,dot=mma", "verify,L=16,T_max=4,flush_at=verify,fold=records,dot=mma",
           "verify,L=16,T_max=4,flush_at=verify,fold=records", "verify,L=16,T_max=6,flush_at=verify,fold=replay,window=tree,dst=yes",
           "verify,L=16,T_max=4,flush_at=commit,fold=records,window=tree", "verify,L=16,T_max=8,flush_at=commit,fold=replay,window=tree",
           "fold,L=8,T_max=4,flush_at=every_commit,fold=replay,track=yes,dst=yes,window=tree",
@@ -96,10 +100,12 @@ def main():
                              ("verify and fold trees, T_max=5", [f"verify,L=10,T_max=5,{COMMIT},window=tree"]),
                              ("verify that folds, T_max=3", ["verify,L=12,T_max=3,flush_at=verify,fold=records"]),
                              ("verify that folds by replay, T_max=3", ["verify,L=12,T_max=3,flush_at=verify,fold=replay"]),
+                             ("verify, T_max=6, on tensor cores", [f"verify,L=12,T_max=6,{COMMIT},dot=mma"]),
                              ("folds at every commit, T_max=5", ["fold,L=8,T_max=5,flush_at=every_commit,fold=records,track=yes,dst=yes"]),
                              ("decode = snapshots = input replay = folds by replay", ["snapshots,T_max=4"])]:
             command = "bitwise" if "snapshots" in name else "check"
-            tilings = [""] + [tiling.format(V=V, V2=half) for tiling in TILINGS]
+            chosen = MMA_TILINGS if "tensor cores" in name else TILINGS
+            tilings = [""] + [tiling.format(V=V, V2=half) for tiling in chosen]
             specs = [f"rule={rule},phase={phase},{shape}" for phase in phases]
             groups.append((f"{rule} {shape}: {name}", specs, tilings, command))
     # A GPU has time for all.

@@ -16,6 +16,10 @@
 // LLVM-DAG: declare void @rssm.st.global.v4f32(ptr addrspace(1), <4 x float>, i1, i32) {{.*}}#[[STORE:[0-9]+]]
 // LLVM-DAG: declare void @rssm.barrier(i32) {{.*}}#[[BARRIER:[0-9]+]]
 // LLVM-DAG: declare float @rssm.shfl.bfly.f32(float, i32, i32) {{.*}}#[[SHUFFLE:[0-9]+]]
+// LLVM-DAG: declare <4 x float> @rssm.mma.tf32(<4 x float>, <2 x float>, <4 x float>, i32) {{.*}}#[[MMA:[0-9]+]]
+// LLVM-DAG: declare <4 x float> @rssm.mma.bf16(<8 x bfloat>, <4 x bfloat>, <4 x float>, i32) {{.*}}#[[MMA]]
+// LLVM-DAG: declare <4 x float> @rssm.mma.f16(<8 x half>, <4 x half>, <4 x float>, i32) {{.*}}#[[MMA]]
+// LLVM-DAG: declare i32 @rssm.tf32.mask() {{.*}}#[[MASK:[0-9]+]]
 // LLVM-DAG: declare void @rssm.mbar.wait(ptr addrspace(3), i32, i32) {{.*}}#[[BARRIER]]
 // LLVM-DAG: declare void @rssm.copy.bulk({{.*}}) {{.*}}#[[COPY:[0-9]+]]
 // LLVM-DAG: attributes #[[LOAD]] = { {{.*}}nounwind willreturn memory(argmem: read, inaccessiblemem: readwrite)
@@ -23,13 +27,16 @@
 // LLVM-DAG: attributes #[[STORE]] = { {{.*}}nounwind willreturn memory(argmem: write)
 // LLVM-DAG: attributes #[[BARRIER]] = { convergent {{.*}}nounwind willreturn memory(readwrite)
 // LLVM-DAG: attributes #[[SHUFFLE]] = { convergent {{.*}}nounwind willreturn memory(inaccessiblemem: readwrite)
+// LLVM-DAG: attributes #[[MMA]] = { convergent {{.*}}nounwind willreturn memory(none)
+// LLVM-DAG: attributes #[[MASK]] = { {{.*}}nounwind speculatable willreturn memory(none)
 // LLVM-DAG: attributes #[[COPY]] = { {{.*}}nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)
 
 // SM90: .version 8.0
 // SM90: .target sm_90a
 // SM100: .version 8.6
 // SM100: .target sm_100a
-// CHECK: .extern .shared .align 1024 .b8 rssm_dynamic_shared[]
+// CHECK-DAG: .extern .shared .align 1024 .b8 rssm_dynamic_shared[]
+// CHECK-DAG: .weak .const .align 4 .u32 rssm_tf32_mask = -8192;
 
 gpu.module @kernels {
   llvm.func @rssm.ld.global.i8(!llvm.ptr<1>, i1, i32) -> i8 attributes {sym_visibility = "private"}
@@ -60,6 +67,10 @@ gpu.module @kernels {
   llvm.func @rssm.barrier(i32) attributes {sym_visibility = "private"}
   llvm.func @rssm.shfl.bfly.f32(f32, i32, i32) -> f32 attributes {sym_visibility = "private"}
   llvm.func @rssm.shfl.down.f32(f32, i32, i32, i32) -> f32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.tf32.mask() -> i32 attributes {sym_visibility = "private"}
+  llvm.func @rssm.mma.tf32(vector<4xf32>, vector<2xf32>, vector<4xf32>, i32) -> vector<4xf32> attributes {sym_visibility = "private"}
+  llvm.func @rssm.mma.bf16(vector<8xbf16>, vector<4xbf16>, vector<4xf32>, i32) -> vector<4xf32> attributes {sym_visibility = "private"}
+  llvm.func @rssm.mma.f16(vector<8xf16>, vector<4xf16>, vector<4xf32>, i32) -> vector<4xf32> attributes {sym_visibility = "private"}
   llvm.func @rssm.mbar.init(!llvm.ptr<3>, i32, i32) attributes {sym_visibility = "private"}
   llvm.func @rssm.mbar.init.fence(i32) attributes {sym_visibility = "private"}
   llvm.func @rssm.mbar.expect(!llvm.ptr<3>, i32, i32) attributes {sym_visibility = "private"}
@@ -197,6 +208,63 @@ gpu.module @kernels {
     %r = llvm.call @rssm.ld.shared.f32(%cell, %warp0, %s) : (!llvm.ptr<3>, i1, i32) -> f32
     %dst = llvm.getelementptr %out[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     llvm.call @rssm.st.global.f32(%dst, %r, %true, %s) : (!llvm.ptr<1>, f32, i1, i32) -> ()
+    gpu.return
+  }
+
+  // Operands and sums in the order of the registers. The mask is in memory: one that ptxas knew
+  // it would drop, as the instruction ignores the bits that are cut off.
+  // CHECK-LABEL: .entry cores(
+  // SM90: ld.global.v4.f32 {%[[A0:r[0-9]+]], %[[A1:r[0-9]+]], %[[A2:r[0-9]+]], %[[A3:r[0-9]+]]}
+  // SM90: ld.global.v2.f32 {%[[B0:r[0-9]+]], %[[B1:r[0-9]+]]}
+  // CHECK: ld.const.b32 %[[MASK:r[0-9]+]], [rssm_tf32_mask];
+  // SM90-DAG: and.b32 %[[H0:r[0-9]+]], %[[MASK]], %[[A0]];
+  // SM90-DAG: and.b32 %[[H1:r[0-9]+]], %[[MASK]], %[[A1]];
+  // SM90-DAG: and.b32 %[[H2:r[0-9]+]], %[[MASK]], %[[A2]];
+  // SM90-DAG: and.b32 %[[H3:r[0-9]+]], %[[MASK]], %[[A3]];
+  // CHECK: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+  // SM90-NEXT: {%[[D0:r[0-9]+]], %[[D1:r[0-9]+]], %[[D2:r[0-9]+]], %[[D3:r[0-9]+]]},
+  // SM90-NEXT: {%[[H0]], %[[H1]], %[[H2]], %[[H3]]},
+  // SM90-NEXT: {%[[B0]], %[[B1]]},
+  // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+  // SM90-NEXT: {%[[E0:r[0-9]+]], %[[E1:r[0-9]+]], %[[E2:r[0-9]+]], %[[E3:r[0-9]+]]},
+  // SM90-NEXT: {%[[A0]], %[[A1]], %[[A2]], %[[A3]]},
+  // SM90-NEXT: {%[[B0]], %[[B1]]},
+  // SM90-NEXT: {%[[D0]], %[[D1]], %[[D2]], %[[D3]]};
+  // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  // SM90-NEXT: {%[[F0:r[0-9]+]], %[[F1:r[0-9]+]], %[[F2:r[0-9]+]], %[[F3:r[0-9]+]]},
+  // SM90-NEXT: {%[[A0]], %[[A1]], %[[A2]], %[[A3]]},
+  // SM90-NEXT: {%[[B0]], %[[B1]]},
+  // SM90-NEXT: {%[[E0]], %[[E1]], %[[E2]], %[[E3]]};
+  // SM90: st.global.v4.b32 [%rd{{[0-9]+}}], {%[[F0]], %[[F1]], %[[F2]], %[[F3]]};
+  gpu.func @cores(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {
+        name = "cores", spec = "", threads = 32 : i32, blocksPerRow = 1 : i32, sharedBytes = 0 : i32,
+        args = [["in", "pointer", "f32"], ["out", "pointer", "f32"]], sites = ["a", "b"]}} {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %s = arith.constant 1 : i32
+    %true = arith.constant true
+    %zero = arith.constant dense<0.0> : vector<4xf32>
+    %c8 = arith.constant 8 : i64
+    %at = arith.muli %i, %c8 : i64
+    %pa = llvm.getelementptr %in[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %pb = llvm.getelementptr %pa[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+    %a = llvm.call @rssm.ld.global.v4f32(%pa, %true, %s) : (!llvm.ptr<1>, i1, i32) -> vector<4xf32>
+    %b = llvm.call @rssm.ld.global.v2f32(%pb, %true, %s) : (!llvm.ptr<1>, i1, i32) -> vector<2xf32>
+    %mask = llvm.call @rssm.tf32.mask() : () -> i32
+    %masks = vector.broadcast %mask : i32 to vector<4xi32>
+    %bits = vector.bitcast %a : vector<4xf32> to vector<4xi32>
+    %cut = arith.andi %bits, %masks : vector<4xi32>
+    %high = vector.bitcast %cut : vector<4xi32> to vector<4xf32>
+    %d = llvm.call @rssm.mma.tf32(%high, %b, %zero, %s) : (vector<4xf32>, vector<2xf32>, vector<4xf32>, i32) -> vector<4xf32>
+    %a8 = vector.bitcast %a : vector<4xf32> to vector<8xbf16>
+    %b4 = vector.bitcast %b : vector<2xf32> to vector<4xbf16>
+    %e = llvm.call @rssm.mma.bf16(%a8, %b4, %d, %s) : (vector<8xbf16>, vector<4xbf16>, vector<4xf32>, i32) -> vector<4xf32>
+    %ah = vector.bitcast %a : vector<4xf32> to vector<8xf16>
+    %bh = vector.bitcast %b : vector<2xf32> to vector<4xf16>
+    %f = llvm.call @rssm.mma.f16(%ah, %bh, %e, %s) : (vector<8xf16>, vector<4xf16>, vector<4xf32>, i32) -> vector<4xf32>
+    %po = llvm.getelementptr %out[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    llvm.call @rssm.st.global.v4f32(%po, %f, %true, %s) : (!llvm.ptr<1>, vector<4xf32>, i1, i32) -> ()
     gpu.return
   }
 }

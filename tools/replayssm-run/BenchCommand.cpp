@@ -21,6 +21,14 @@ const char *const gdnKernels[] = {
     "phase=packed,state=bf16",
     "phase=replay,L=16,state=bf16",
 };
+/// On tensor cores.
+const char *const mmaKernels[] = {
+    "phase=verify,L=16,T_max=4,flush_at=commit,fold=records,dot=mma",
+    "phase=verify,L=32,T_max=8,flush_at=commit,fold=records,dot=mma",
+    "phase=verify,L=16,T_max=4,flush_at=verify,fold=records,dot=mma",
+    "phase=verify,L=16,T_max=4,flush_at=commit,fold=records,state=bf16,dot=mma",
+    "phase=verify,L=32,T_max=8,flush_at=commit,fold=records,state=bf16,dot=mma",
+};
 const char *const kernels[] = {
     // Windows that fold at commit, from records and by replay.
     "phase=verify,L=16,T_max=4,flush_at=commit,fold=records",
@@ -57,6 +65,8 @@ std::vector<std::string> benchSpecs(const Options &options) {
   for (const char *shape : {gdnShape, kdaShape})
     for (const char *kernel : kernels)
       add(shape, kernel);
+  for (const char *kernel : mmaKernels)
+    add(gdnShape, kernel);
   return specs;
 }
 

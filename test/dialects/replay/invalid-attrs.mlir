@@ -50,6 +50,21 @@ replay.kernel @kred_vec of @x kind packed kred <lanes = 8, vec = 3> {}
 
 // -----
 
+// expected-error @below {{expected chunk to be a multiple of 16 in 16..256 but got 0}}
+replay.kernel @mma_none of @x kind verify kred <lanes = 8, vec = 4> mma<chunk = 0> {}
+
+// -----
+
+// expected-error @below {{expected chunk to be a multiple of 16 in 16..256 but got 24}}
+replay.kernel @mma_steps of @x kind verify kred <lanes = 8, vec = 4> mma<chunk = 24> {}
+
+// -----
+
+// expected-error @below {{expected chunk to be a multiple of 16 in 16..256 but got 272}}
+replay.kernel @mma_large of @x kind verify kred <lanes = 8, vec = 4> mma<chunk = 272> {}
+
+// -----
+
 // expected-error @below {{expected bv in 1..256 but got 0}}
 replay.kernel @tiling_bv of @x kind packed tiling <bv = 0, bc = 4, warps = 1, copy = direct, unroll = 1> {}
 

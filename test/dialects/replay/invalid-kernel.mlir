@@ -443,3 +443,8 @@ replay.kernel @append_dtype shape <H = 2, HV = 4, K = 16, V = 8> null lt0 ring <
   // expected-error @below {{expected field 'g' to be 'f32' but got 'bf16'}}
   replay.append %ring, %slot ["g"] %b : tensor<1x1xbf16>
 }
+
+// -----
+
+// expected-error @below {{expected a ring beside 'mma': other kernels read one token at a time}}
+replay.kernel @kernel_mma of @x kind packed kred <lanes = 8, vec = 4> mma<chunk = 32> {}

@@ -27,11 +27,14 @@ replay.layer @gdn <H = 2, HV = 4, K = 16, V = 8> null le0 {
 // CHECK: replay.kernel @packed of @gdn kind packed kred <lanes = 4, vec = 4> {
 // CHECK: replay.kernel @verify of @gdn kind verify ring <4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]> window 3 kred <lanes = 4, vec = 4> tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2, blocks = 3> attributes {spec = "x"} {
 // CHECK: replay.kernel @shorter of @gdn kind verify {{.*}} window 2 of 3 mask tree kred
+// CHECK: replay.kernel @cores of @gdn kind verify {{.*}} window 3 kred <lanes = 4, vec = 4> mma<chunk = 32> tiling <bv = 8,
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
 replay.kernel @packed of @gdn kind packed kred <lanes = 4, vec = 4> {}
 replay.kernel @verify of @gdn kind verify ring #ring window 3 kred <lanes = 4, vec = 4>
     tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2, blocks = 3> attributes {spec = "x"} {}
 replay.kernel @shorter of @gdn kind verify ring #ring window 2 of 3 mask tree kred <lanes = 4, vec = 4> {}
+replay.kernel @cores of @gdn kind verify ring #ring window 3 kred <lanes = 4, vec = 4> mma<chunk = 32>
+    tiling <bv = 8, bc = 4, warps = 1, copy = bulk, unroll = 2, blocks = 3> {}
 
 // -----
 

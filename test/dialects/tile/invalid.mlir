@@ -529,3 +529,406 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Chunks are whole steps of every type.
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>, %y: tensor<8x32xf32>) {
+    // expected-error @+1 {{expected chunk to be 0 or a multiple of 16 but got 8}}
+    %d = tile.dot %x, %y mma<chunk = 8> contract [1, 1] : (tensor<16x32xf32>, tensor<8x32xf32>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// No chunk is less than nothing.
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>, %y: tensor<8x32xf32>) {
+    // expected-error @+1 {{expected chunk to be 0 or a multiple of 16 but got -16}}
+    %d = tile.dot %x, %y mma<chunk = -16> contract [1, 1] : (tensor<16x32xf32>, tensor<8x32xf32>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// What stays apart are chunks.
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>, %y: tensor<8x32xf32>) {
+    // expected-error @+1 {{expected chunks whose sums are kept apart but got chunk = 0}}
+    %d = tile.dot %x, %y mma<apart = true> contract [1, 1] : (tensor<16x32xf32>, tensor<8x32xf32>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Only tensor cores take 16 bits: the first operand,
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xbf16>, %y: tensor<8x32xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected operands of f32 for sums by fma but got 'bf16'}}
+    %d = tile.dot %x, %y contract [1, 1] : (tensor<16x32xbf16>, tensor<8x32xf32>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// and the second.
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>, %y: tensor<8x32xf16>) {
+    // expected-error @+1 {{'tile.dot' op expected operands of f32 for sums by fma but got 'f16'}}
+    %d = tile.dot %x, %y contract [1, 1] : (tensor<16x32xf32>, tensor<8x32xf16>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Sums on tensor cores begin at zero,
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>, %y: tensor<8x32xf32>, %acc: tensor<16x8xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected no accumulator, 'rows' or anchor beside 'mma' but got an accumulator}}
+    %d = tile.dot %x, %y acc(%acc) mma<> contract [1, 1] : (tensor<16x32xf32>, tensor<8x32xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// are of every row with every column,
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected no accumulator, 'rows' or anchor beside 'mma' but got 'rows'}}
+    %d = tile.dot %x, %x mma<> contract [1, 1] rows : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// and lie where the instruction leaves them.
+gpu.module @m {
+  gpu.func @f(%x: tensor<16x32xf32>, %y: tensor<8x32xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected no accumulator, 'rows' or anchor beside 'mma' but got an anchor}}
+    %d = tile.dot %x, %y mma<> contract [1, 1] layout <[l8:4, r2:2], [l4:1, r2:1]> : (tensor<16x32xf32>, tensor<8x32xf32>) -> tensor<16x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Sums apart have 16 rows or more for each chunk that was begun.
+gpu.module @m {
+  gpu.func @f(%x: tensor<3x40xf32>, %y: tensor<8x40xf32>) {
+    // expected-error @+1 {{'tile.dot' op expected a result of 48x8 but got 'tensor<9x8xf32>'}}
+    %d = tile.dot %x, %y mma<chunk = 16, apart = true> contract [1, 1] : (tensor<3x40xf32>, tensor<8x40xf32>) -> tensor<9x8xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A thread has rows in pairs.
+!a = tensor<16x16xf32, #tile.layout<[r2:4, l8:4], [l4:1, r4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected rows of 'a' to be spread as [.., l8:4, r2] for mma but got dimension 0 of 'tensor<16x16xf32, #tile.layout<[r2:4, l8:4], [l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[r2:2, l8:4], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows are those of eight lanes, each with four of the channels.
+!a = tensor<8x16xf32, #tile.layout<[l4:4, r2:4], [l4:1, r4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected rows of 'a' to be spread as [.., l8:4, r2] for mma but got dimension 0 of 'tensor<8x16xf32, #tile.layout<[l4:4, r2:4], [l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<8x8xf32, #tile.layout<[l4:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Channels that follow each other are in one thread.
+!a = tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [r4:1, l4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [r4:1, l4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'a' to be spread as [r, l4:1, r4] for mma but got dimension 1 of 'tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [r4:1, l4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Rows of a thread are two, no more: others are registers in front of the lanes.
+!a = tensor<32x16xf32, #tile.layout<[l8:4, r4:4], [l4:1, r4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected rows of 'a' to be spread as [.., l8:4, r2] for mma but got dimension 0 of 'tensor<32x16xf32, #tile.layout<[l8:4, r4:4], [l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<32x8xf32, #tile.layout<[l8:4, r4:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A step of tf32 alone is not what 16 bits take.
+!a = tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+!b = tensor<8x8xf32, #tile.layout<[l8:4], [l4:1, r2:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'a' to be spread as [r, l4:1, r4] for mma but got dimension 1 of 'tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// No warp has channels of its own,
+!a = tensor<16x32xf32, #tile.layout<[l8:4, r2:4], [w2:1, l4:1, r4:1]>>
+!b = tensor<8x32xf32, #tile.layout<[l8:4], [w2:1, l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'a' to be spread as [r, l4:1, r4] for mma but got dimension 1 of 'tensor<16x32xf32, #tile.layout<[l8:4, r2:4], [w2:1, l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<chunk = 16> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// unless its sums stay apart.
+!a = tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [r4:1, l4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [r4:1, l4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'a' to be spread as [w, r, l4:1, r4] for mma but got dimension 1 of 'tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [r4:1, l4:1]>>'}}
+    %d = tile.dot %a, %b mma<chunk = 16, apart = true> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Columns are those of eight lanes.
+!a = tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [l4:1, r4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l4:4, r2:4], [l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected rows of 'b' to be spread as [.., l8:4] for mma but got dimension 0 of 'tensor<8x16xf32, #tile.layout<[l4:4, r2:4], [l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Channels of the second operand as well are in one thread.
+!a = tensor<16x16xf32, #tile.layout<[l4:1, r4:1], [l8:4, r2:4]>>
+!b = tensor<16x8xf32, #tile.layout<[r4:1, l4:1], [l8:4]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'b' to be spread as [r, l4:1, r4] for mma but got dimension 0 of 'tensor<16x8xf32, #tile.layout<[r4:1, l4:1], [l8:4]>>'}}
+    %d = tile.dot %a, %b mma<> contract [0, 0] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Both sides have the same channels.
+!a = tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [l4:1, r4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [r2:4, l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimensions to be spread alike but got dimension 1 of 'tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [l4:1, r4:1]>>' and dimension 1 of 'tensor<8x16xf32, #tile.layout<[l8:4], [r2:4, l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<16x8xf32, #tile.layout<[l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Blocks of sums apart have no gaps.
+!a = tensor<8x32xf32, #tile.layout<[w2:1, l8:4, r2:8], [r2:4, l4:1, r4:1]>>
+!b = tensor<8x32xf32, #tile.layout<[l8:4], [r2:4, l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected 16 rows of 'a', padding counted, for sums apart but got 'tensor<8x32xf32, #tile.layout<[w2:1, l8:4, r2:8], [r2:4, l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<chunk = 16, apart = true> contract [1, 1] : (!a, !b) -> tensor<32x8xf32, #tile.layout<[r2:4, w2:1, l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// The sums have the rows of the first operand.
+!a = tensor<32x16xf32, #tile.layout<[w2:1, l8:4, r2:4], [l4:1, r4:1]>>
+!b = tensor<8x16xf32, #tile.layout<[l8:4], [l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected sums laid out as #tile.layout<[w2:1, l8:4, r2:2], [l4:1, r2:1]> by the operands but got 'tensor<32x8xf32, #tile.layout<[r2:4, l8:4, r2:2], [l4:1, r2:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<32x8xf32, #tile.layout<[r2:4, l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A thread has two columns of the second operand's.
+!a = tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [l4:1, r4:1]>>
+!b = tensor<16x16xf32, #tile.layout<[r2:4, l8:4], [l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected sums laid out as #tile.layout<[l8:4, r2:4], [r2:2, l4:1, r2:1]> by the operands but got 'tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [l4:1, r4:1]>>'}}
+    %d = tile.dot %a, %b mma<> contract [1, 1] : (!a, !b) -> tensor<16x16xf32, #tile.layout<[l8:4, r2:4], [l4:1, r4:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Sums of a chunk are where the warp is that has its channels.
+!a = tensor<16x32xf32, #tile.layout<[l8:4, r2:4], [w2:1, l4:1, r4:1]>>
+!b = tensor<8x32xf32, #tile.layout<[l8:4], [w2:1, l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @f(%a: !a, %b: !b) {
+    // expected-error @+1 {{'tile.dot' op expected sums laid out as #tile.layout<[w2:1, l8:4, r2:2], [l4:1, r2:1]> by the operands but got 'tensor<32x8xf32, #tile.layout<[r2:4, l8:4, r2:2], [l4:1, r2:1]>>'}}
+    %d = tile.dot %a, %b mma<chunk = 16, apart = true> contract [1, 1] : (!a, !b) -> tensor<32x8xf32, #tile.layout<[r2:4, l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A tile has two dimensions.
+gpu.module @m {
+  gpu.func @f() {
+    // expected-error @+1 {{'tile.iota' op expected dimension 0 or 1 but got 2}}
+    %i = tile.iota 2 : tensor<4x1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// An iota has its layout in one place.
+gpu.module @m {
+  gpu.func @f() {
+    // expected-error @+1 {{'tile.iota' op expected a layout in one place but got both #tile.layout<[l4:1], [r1:1]> and that of 'tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>>'}}
+    %i = tile.iota 0 layout <[l4:1], [r1:1]> : tensor<4x1xf32, #tile.layout<[r4:1], [r1:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Both halves of a buffer are aligned.
+gpu.module @m {
+  // expected-error @+1 {{expected a skew of a multiple of 16 bytes between two halves of the rows but got 4 for 8 rows}}
+  gpu.func @f(%x: !tile.smem<8, 16, bf16, skew = 4>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// The second half lies further.
+gpu.module @m {
+  // expected-error @+1 {{expected a skew of a multiple of 16 bytes between two halves of the rows but got -4 for 8 rows}}
+  gpu.func @f(%x: !tile.smem<8, 16, f32, skew = -4>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// Halves have as many rows.
+gpu.module @m {
+  // expected-error @+1 {{expected a skew of a multiple of 16 bytes between two halves of the rows but got 4 for 7 rows}}
+  gpu.func @f(%x: !tile.smem<7, 16, f32, skew = 4>) {
+    gpu.return
+  }
+}
+
+// -----
+
+// A tile of a skewed buffer has its rows,
+gpu.module @m {
+  gpu.func @f(%s: !tile.smem<8, 16, f32, skew = 4>, %o: i64) {
+    // expected-error @+1 {{'tile.load' op expected all rows of the skewed buffer '!tile.smem<8, 16, f32, skew = 4>' but got 'tensor<4x16xf32>' with strides [16, 1]}}
+    %x = tile.load %s[%o] strides [16, 1] : !tile.smem<8, 16, f32, skew = 4> -> tensor<4x16xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// one behind another,
+gpu.module @m {
+  gpu.func @f(%s: !tile.smem<8, 16, f32, skew = 4>, %o: i64, %x: tensor<8x16xf32>) {
+    // expected-error @+1 {{'tile.store' op expected all rows of the skewed buffer '!tile.smem<8, 16, f32, skew = 4>' but got 'tensor<8x16xf32>' with strides [8, 1]}}
+    tile.store %x, %s[%o] strides [8, 1] : tensor<8x16xf32>, !tile.smem<8, 16, f32, skew = 4>
+    gpu.return
+  }
+}
+
+// -----
+
+// and all of them,
+gpu.module @m {
+  gpu.func @f(%s: !tile.smem<8, 16, f32, skew = 4>, %o: i64, %n: index) {
+    // expected-error @+1 {{'tile.load' op expected all rows of the skewed buffer '!tile.smem<8, 16, f32, skew = 4>' but got 'tensor<8x16xf32>' with strides [16, 1]}}
+    %x = tile.load %s[%o] strides [16, 1] rows(%n) : !tile.smem<8, 16, f32, skew = 4> -> tensor<8x16xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// as has a copy.
+gpu.module @m {
+  gpu.func @f(%p: !llvm.ptr<1>, %s: !tile.smem<8, 16, f32, skew = 4>, %o: i64, %n: index) {
+    // expected-error @+1 {{'tile.copy' op expected all rows of the skewed buffer '!tile.smem<8, 16, f32, skew = 4>' but got a number of them}}
+    %t = tile.copy %p[%o] to %s rows(%n) : !llvm.ptr<1>, !tile.smem<8, 16, f32, skew = 4>
+    gpu.return
+  }
+}
+
+// -----
+
+// Warps within a chunk would each have a part of its sums.
+!a = tensor<16x128xf32, #tile.layout<[l8:4, r2:4], [r4:8, w2:1, l4:1, r4:1]>>
+!b = tensor<8x128xf32, #tile.layout<[l8:4], [r4:4, w2:1, l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @warps_in_a_chunk(%a: !a, %b: !b) kernel {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'a' to be spread as [w, r, l4:1, r4] for mma but got dimension 1 of}}
+    %d = tile.dot %a, %b mma<chunk = 32, apart = true> contract [1, 1] : (!a, !b) -> tensor<64x8xf32, #tile.layout<[r4:4, l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// One digit of two chunks and of the steps in them.
+!a = tensor<16x64xf32, #tile.layout<[l8:4, r2:4], [r4:8, l4:1, r4:1]>>
+!b = tensor<8x64xf32, #tile.layout<[l8:4], [r4:4, l4:1, r4:1]>>
+gpu.module @m {
+  gpu.func @chunks_in_a_digit(%a: !a, %b: !b) kernel {
+    // expected-error @+1 {{'tile.dot' op expected the contracted dimension of 'a' to be spread as [w, r, l4:1, r4] for mma but got dimension 1 of}}
+    %d = tile.dot %a, %b mma<chunk = 32, apart = true> contract [1, 1] : (!a, !b) -> tensor<32x8xf32, #tile.layout<[r2:4, l8:4, r2:2], [l4:1, r2:1]>>
+    gpu.return
+  }
+}

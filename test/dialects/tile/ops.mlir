@@ -6,6 +6,11 @@
 #value = #tile.layout<[r1:1], [w4:1, l4:8, r4:1]>
 #ring = #tile.layout<[r2:1, l8:1], [r1:1]>
 #one = #tile.layout<[r1:1], [r1:1]>
+#mma_rows = #tile.layout<[w2:1, l8:4, r2:8], [r2:4, l4:1, r4:1]>
+#mma_cols = #tile.layout<[l8:4], [r2:4, l4:1, r4:1]>
+#mma_keys = #tile.layout<[l8:4, r2:4], [w2:1, l4:1, r4:1]>
+#mma_chunks = #tile.layout<[l8:4], [w2:1, l4:1, r4:1]>
+#mma_sums = #tile.layout<[w2:1, l8:4, r2:2], [l4:1, r2:1]>
 
 // CHECK-LABEL: gpu.func @memory
 // CHECK-SAME: (%[[P:.*]]: !llvm.ptr<1>, %[[OFF:.*]]: i64, %[[N:.*]]: index, %[[OWNS:.*]]: i1)
@@ -15,6 +20,8 @@ gpu.module @memory_ops {
     %s = tile.alloc : !tile.smem<16, 128, f32>
     // CHECK: tile.alloc at 8192 : <16, 1, bf16>
     %t = tile.alloc at 8192 : !tile.smem<16, 1, bf16>
+    // CHECK: tile.alloc : <16, 32, bf16, skew = 8>
+    %u = tile.alloc : !tile.smem<16, 32, bf16, skew = 8>
     // CHECK: %[[T:.*]] = tile.copy %[[P]][%[[OFF]]] to %[[S]] rows(%[[N]]) mbarrier 0 : <1>, <16, 128, f32>
     %token = tile.copy %p[%off] to %s rows(%n) mbarrier 0 : !llvm.ptr<1>, !tile.smem<16, 128, f32>
     // CHECK: tile.wait %[[T]]
@@ -57,6 +64,23 @@ gpu.module @memory_ops {
     %b = tile.broadcast %tot : tensor<1x1xf32, #one> -> tensor<64x128xf32, #rows>
     // CHECK: tile.convert %{{.*}} : tensor<1x128xf32, {{.*}}> -> tensor<1x128xf32, {{.*}}>
     %c = tile.convert %x : tensor<1x128xf32, #row> -> tensor<1x128xf32, #tile.layout<[r1:1], [w4:1, l32:1]>>
+    gpu.return
+  }
+
+  // Rows of a over warps and lanes, those of b over lanes, channels over four lanes; with
+  // `apart` a block of rows for each chunk, which warps may share.
+  // CHECK-LABEL: gpu.func @mma
+  gpu.func @mma(%s: tensor<32x32xf32, #mma_rows>, %x: tensor<8x32xbf16, #mma_cols>, %k: tensor<12x32xf16, #mma_keys>, %y: tensor<8x32xf16, #mma_chunks>) {
+    // CHECK: tile.dot %{{.*}}, %{{.*}} mma<> contract [1, 1] : (tensor<32x32xf32, {{.*}}>, tensor<8x32xbf16, {{.*}}>) -> tensor<32x8xf32, #tile.layout<[w2:1, l8:4, r2:2], [l4:1, r2:1]>>
+    %a = tile.dot %s, %x mma<> contract [1, 1] : (tensor<32x32xf32, #mma_rows>, tensor<8x32xbf16, #mma_cols>) -> tensor<32x8xf32, #mma_sums>
+    // CHECK: tile.dot %{{.*}}, %{{.*}} mma<chunk = 16> contract [1, 1] : (tensor<32x32xf32, {{.*}}>, tensor<8x32xbf16, {{.*}}>) -> tensor<32x8xf32, {{.*}}>
+    %b = tile.dot %s, %x mma<chunk = 16, apart = false> contract [1, 1] : (tensor<32x32xf32, #mma_rows>, tensor<8x32xbf16, #mma_cols>) -> tensor<32x8xf32, #mma_sums>
+    // CHECK: tile.dot %{{.*}}, %{{.*}} mma<chunk = 16, apart = true> contract [1, 1] : (tensor<12x32xf16, {{.*}}>, tensor<8x32xf16, {{.*}}>) -> tensor<32x8xf32, #tile.layout<[w2:1, l8:4, r2:2], [l4:1, r2:1]>>
+    %c = tile.dot %k, %y mma<chunk = 16, apart = true> contract [1, 1] : (tensor<12x32xf16, #mma_keys>, tensor<8x32xf16, #mma_chunks>) -> tensor<32x8xf32, #mma_sums>
+    // CHECK: tile.iota 1 : tensor<8x32xf32, {{.*}}>
+    %i = tile.iota 1 : tensor<8x32xf32, #mma_cols>
+    // CHECK: tile.iota 0 layout <[l4:1], [r1:1]> : tensor<4x1xf32>
+    %j = tile.iota 0 layout <[l4:1], [r1:1]> : tensor<4x1xf32>
     gpu.return
   }
 

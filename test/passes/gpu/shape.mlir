@@ -49,3 +49,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A coordinate is what the thread has of it and what the register adds, or the latter alone.
+// CHECK-LABEL: gpu.func @iota
+// CHECK: %[[TID:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[LANE:.*]] = arith.andi %[[TID]], %c31_i32
+// CHECK: %[[WARP:.*]] = arith.shrui %[[TID]], %c5_i32
+// CHECK: %[[GROUP:.*]] = arith.shrui %[[LANE]], %c2_i32
+// CHECK: %[[FAR:.*]] = arith.muli %[[WARP]], %c16_i32
+// CHECK: %[[MINE:.*]] = arith.addi %[[GROUP]], %[[FAR]] : i32
+// CHECK: arith.addi %[[MINE]], %c0_i32{{.*}} : i32
+// CHECK: %[[X0:.*]] = arith.sitofp %{{.*}} : i32 to f32
+// CHECK: arith.addi %[[MINE]], %c8_i32{{.*}} : i32
+// CHECK: %[[X1:.*]] = arith.sitofp %{{.*}} : i32 to f32
+// CHECK: vector.from_elements %[[X0]], %[[X1]], %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: %[[Y0:.*]] = arith.sitofp %c0_i32{{.*}} : i32 to f32
+// CHECK: %[[Y1:.*]] = arith.sitofp %c0_i32{{.*}} : i32 to f32
+// CHECK: %[[Y2:.*]] = arith.sitofp %c1_i32{{.*}} : i32 to f32
+// CHECK: %[[Y3:.*]] = arith.sitofp %c1_i32{{.*}} : i32 to f32
+// CHECK: vector.from_elements %[[Y0]], %[[Y1]], %[[Y2]], %[[Y3]] : vector<4xf32>
+gpu.module @m {
+  gpu.func @iota() kernel attributes {known_block_size = array<i32: 64, 1, 1>, replay.manifest = {}} {
+    %i = tile.iota 1 : tensor<2x32xf32, #tile.layout<[r2:2], [w2:1, r2:1, l8:4]>>
+    %j = tile.iota 0 : tensor<2x32xf32, #tile.layout<[r2:2], [w2:1, r2:1, l8:4]>>
+    gpu.return
+  }
+}

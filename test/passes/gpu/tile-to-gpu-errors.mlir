@@ -144,3 +144,14 @@ gpu.module @tile_argument {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @halves {
+  gpu.func @f(%o: i64) kernel attributes {known_block_size = array<i32: 32, 1, 1>, replay.manifest = {}} {
+    %s = tile.alloc at 0 : !tile.smem<8, 16, f32, skew = 4>
+    // expected-error @+1 {{'tile.load' op expected rows whose outermost digit tells the halves of a skewed buffer apart but got 'tensor<8x16xf32, #tile.layout<[l8:4], [l4:1, r4:1]>>'}}
+    %x = tile.load %s[%o] strides [16, 1] : !tile.smem<8, 16, f32, skew = 4> -> tensor<8x16xf32, #tile.layout<[l8:4], [l4:1, r4:1]>>
+    gpu.return
+  }
+}

@@ -45,6 +45,20 @@ replay.kernel @lanes shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring k
 
 // -----
 
+#ring = #replay.ring<16, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
+replay.kernel @pass_of_mma shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4> mma<chunk = 32>
+    tiling <bv = 16, bc = 8, warps = 1, copy = direct, unroll = 2> {
+  %slot, %ring, %live = replay.row
+  %wp, %flush = replay.cursor %ring wrap(16)
+  %q = replay.load_token "q" : tensor<1x32xf32>
+  %R = replay.load_ring %ring valid(%wp) : <#ring>
+  %w, %tot = replay.ring_weights %R : (!replay.records<#ring>) -> (tensor<16x1xf32>, tensor<1x1xf32>)
+  // expected-error @below {{expected a tiling with bc of at least the ring's 16 records for mma but got 8}}
+  %y = replay.ring_read %R, %w, %q : (!replay.records<#ring>, tensor<16x1xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+}
+
+// -----
+
 #ring = #replay.ring<4, [<"d", f32, value, V>, <"k", f32, key, K>, <"g", f32, value, one>]>
 replay.kernel @other_weights shape <H = 1, HV = 2, K = 32, V = 32> null lt0 ring #ring kred <lanes = 8, vec = 4>
     tiling <bv = 16, bc = 8, warps = 2, copy = direct, unroll = 2> {
