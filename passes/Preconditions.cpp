@@ -98,7 +98,7 @@ MutableOperandRange replayssm::stagedOperands(Operation *op) {
 }
 
 Value replayssm::stagedGates(replay::ScoresOp op) {
-  if (op.getParents())
+  if (op.getParents() || decaysByPair(op))
     return op.getG();
   Value decays = op.getDecays();
   return decays && cast<ShapedType>(decays.getType()).getDimSize(1) > 1 ? decays : Value();

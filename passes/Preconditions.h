@@ -41,7 +41,7 @@ bool isInLoop(mlir::Operation *op);
 /// The operands along K of a read, or of gated scores: those of several tokens are staged.
 mlir::MutableOperandRange stagedOperands(mlir::Operation *op);
 
-/// What scores find of their gates in shared memory: of a tree the gates, along K the
+/// What scores find of their gates in shared memory: of a tree and of pairs the gates, along K the
 /// decays. Null where each thread has all of it.
 mlir::Value stagedGates(replay::ScoresOp op);
 /// Whether on tensor cores one thread has a pair, and forms its own decay of one gate a token.

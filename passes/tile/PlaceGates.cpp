@@ -108,7 +108,7 @@ void replayssm::stageGatesOfScores(KernelOp kernel) {
     StageOp &staged = stages[gates];
     if (!staged)
       staged = stageBehind(b, gates);
-    MutableOperandRange operand = op.getParents() ? op.getGMutable() : op.getDecaysMutable();
+    MutableOperandRange operand = op.getG() ? op.getGMutable() : op.getDecaysMutable();
     operand.assign(staged.getY());
   });
 }
