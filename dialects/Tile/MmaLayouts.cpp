@@ -16,12 +16,13 @@ using llvm::divideCeilSigned;
 
 static constexpr int64_t groupLanes = 28; // lane bits of g
 
+static SmallVector<Factor, 4> digitsOf(const Layout &layout, unsigned dim) {
+  return llvm::filter_to_vector<4>(layout.dims[dim], [](Factor f) { return f.size > 1; });
+}
+
 /// Whether the innermost factors are these, register strides aside.
 static bool endsIn(const Layout &layout, unsigned dim, ArrayRef<Factor> last) {
-  SmallVector<Factor, 4> factors;
-  for (Factor f : layout.dims[dim])
-    if (f.size > 1)
-      factors.push_back(f);
+  SmallVector<Factor, 4> factors = digitsOf(layout, dim);
   if (factors.size() < last.size())
     return false;
   for (auto [f, wanted] : llvm::zip_equal(ArrayRef(factors).take_back(last.size()), last))
@@ -39,10 +40,7 @@ bool replayssm::tile::isMmaColumns(const Layout &layout, unsigned dim) {
 /// The outer digits, down to those that make up `size` elements; none where a digit is a part of
 /// both.
 static std::optional<SmallVector<Factor, 4>> outerDigits(const Layout &layout, unsigned dim, int64_t size) {
-  SmallVector<Factor, 4> factors;
-  for (Factor f : layout.dims[dim])
-    if (f.size > 1)
-      factors.push_back(f);
+  SmallVector<Factor, 4> factors = digitsOf(layout, dim);
   for (; size > 1 && !factors.empty(); factors.pop_back()) {
     if (size % factors.back().size != 0)
       return std::nullopt;
@@ -54,12 +52,12 @@ static std::optional<SmallVector<Factor, 4>> outerDigits(const Layout &layout, u
 bool replayssm::tile::isMmaContraction(const Layout &layout, unsigned dim, MmaAttr mma) {
   if (layout.laneMask(dim) != 3 || !endsIn(layout, dim, {{Owner::Lane, 4, 1}, {Owner::Reg, 4, 1}}))
     return false;
-  auto isWarp = [](Factor f) { return f.owner == Owner::Warp && f.size > 1; };
-  auto chunks = mma.getApart() ? outerDigits(layout, dim, mma.getChunk()) : std::nullopt;
   if (!mma.getApart())
     return !layout.dimHas(dim, Owner::Warp);
   // All warps are among those that tell chunks apart.
-  return chunks && llvm::count_if(*chunks, isWarp) == llvm::count_if(layout.dims[dim], isWarp);
+  auto chunks = outerDigits(layout, dim, mma.getChunk());
+  auto isWarp = [](Factor f) { return f.owner == Owner::Warp; };
+  return chunks && llvm::count_if(*chunks, isWarp) == llvm::count_if(digitsOf(layout, dim), isWarp);
 }
 
 SmallVector<Factor, 4> replayssm::tile::mmaRows(int64_t size, int64_t warps) {
@@ -82,7 +80,7 @@ Layout replayssm::tile::mmaResult(const Layout &a, const Layout &b, unsigned con
   SmallVector<Factor, 4> rows, cols = *outerDigits(b, free, 8);
   if (mma.getApart())
     rows = *outerDigits(a, contracted, mma.getChunk());
-  rows.append(*outerDigits(a, free, 1));
+  rows.append(digitsOf(a, free));
   cols.append({{Owner::Lane, 4, 1}, {Owner::Reg, 2, 1}});
   Layout result;
   result.dims = {rows, cols};

@@ -80,6 +80,8 @@ struct KernelSpec {
   bool hasRing() const {
     return phase != Phase::Packed && phase != Phase::InputReplay && phase != Phase::Snapshots;
   }
+  /// Whether this kernel sums as `dot` says. Decode of one record is packed decode, bit for bit.
+  bool takesDot() const { return phase == Phase::Verify || (phase == Phase::Replay && L > 1); }
   bool isCircular() const { return flushAt == FlushAt::Verify; }
   /// Which fields a ring record has: d, k, g; and raw_v, raw_k, g, beta.
   bool storesDelta() const { return !(flushAt == FlushAt::EveryCommit && fold == Fold::Replay); }

@@ -101,10 +101,10 @@ void Retarget::lower(const Marker &marker, CallInst *call) {
     result = callHost("rssm_host_shfl_down", call->getType(), {arg(0), arg(1), arg(2), arg(3)});
     break;
   case MarkerKind::Tf32Mask:
-    result = number(0xffffe000);
+    result = number(tf32Bits);
     break;
   case MarkerKind::Mma: {
-    // First its operand and then its sums, 16 bytes each, as HostABI.h says.
+    // Operands and sums as HostABI.h has them, 16 bytes each, and behind them the results.
     Value *memory = slot(call->getFunction());
     auto part = [&](unsigned byte) { return builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), memory, byte); };
     for (unsigned i = 0; i < 3; ++i)

@@ -195,7 +195,7 @@ Value *Lowering::tf32Mask() {
   GlobalVariable *mask = module.getNamedGlobal(name);
   if (!mask) {
     mask = new GlobalVariable(module, builder.getInt32Ty(), /*isConstant=*/false, GlobalValue::WeakAnyLinkage,
-                              builder.getInt32(0xffffe000), name, nullptr, GlobalValue::NotThreadLocal,
+                              builder.getInt32(tf32Bits), name, nullptr, GlobalValue::NotThreadLocal,
                               /*AddressSpace=*/4);
     mask->setExternallyInitialized(true);
     mask->setAlignment(Align(4));

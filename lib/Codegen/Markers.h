@@ -39,6 +39,8 @@ struct Marker {
   llvm::FunctionType *signature(llvm::LLVMContext &context) const;
 };
 
+/// The bits of an f32 that tf32 has.
+constexpr uint32_t tf32Bits = 0xffffe000;
 /// The prefix of all marker names, "rssm.".
 extern const char markerPrefix[];
 std::optional<Marker> parseMarker(llvm::StringRef name, llvm::LLVMContext &context);

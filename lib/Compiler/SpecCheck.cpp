@@ -84,8 +84,7 @@ LogicalResult checkSpec(KernelOp kernel, LayerOp layer) {
     compare.field("T_max", kernel.maxTokens(), spec->Tmax);
     compare.field("T", kernel.tokens(), spec->T);
   }
-  // Of a set these are the ones that read state and ring.
-  if (kernel.getKind() == Kind::Verify || (kernel.getKind() == Kind::Replay && spec->L > 1))
+  if (kernel.getKind() && spec->takesDot())
     compare.field("dot", std::string(kernel.getMmaAttr() ? "mma" : "fma"), std::string(name(spec->dot)));
   if (kernel.getKind()) {
     compare.field("flush_at", kernel.getFlush() ? stringifyFlushAt(*kernel.getFlush()).str() : std::string("decode"),

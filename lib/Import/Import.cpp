@@ -120,8 +120,7 @@ std::string replayssm::importText(const KernelSpec &spec) {
   if (spec.layers != Layers::One)
     os << " layers " << name(spec.layers);
   os << " kred " << kred(spec.state);
-  bool isDecode = spec.phase == Phase::Replay && spec.L > 1; // with one record it is packed decode
-  if (spec.dot == Dot::MMA && (spec.phase == Phase::Verify || isDecode))
+  if (spec.dot == Dot::MMA && spec.takesDot())
     os << " mma<chunk = 32>";
   os << "\n    attributes {spec = \"" << print(spec) << "\"} {\n}\n";
   return os.str();

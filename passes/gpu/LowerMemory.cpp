@@ -187,7 +187,7 @@ private:
                                      : Value(arith::MulIOp::create(b, thread[dim], l.i32(strides[dim])));
       part = part ? Value(arith::AddIOp::create(b, part, term)) : term;
     }
-    // The outermost digit of the rows tells their halves apart (see valid): a thread's, or a register's.
+    // The outermost digit of the rows tells their halves apart (see tellsHalves): a thread's, or a register's.
     if (skew && thread[0] && tile.maxThreadCoord(0) >= tile.shape(0) / 2) {
       Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, thread[0], l.i32(tile.shape(0) / 2));
       part = arith::AddIOp::create(b, part, arith::SelectOp::create(b, isBehind, l.i32(skew), l.i32(0)));

@@ -32,7 +32,7 @@ struct Constants {
 } // namespace
 
 int64_t Tiling::rowsPerLane(const KernelFacts &facts, int64_t rows) const {
-  int64_t atOnce = facts.mma ? 2 : 1; // rows of one instruction that a lane has
+  int64_t atOnce = facts.mma() ? 2 : 1; // rows of one instruction that a lane has
   return divideCeilSigned(rows, warps * (32 / facts.lanes) * atOnce) * atOnce;
 }
 
@@ -40,7 +40,7 @@ int64_t Tiling::keyRowsPerLane(const KernelFacts &facts) const {
   return rowsPerLane(facts, std::min(bc, facts.ringLength));
 }
 
-bool Tiling::copiesKeys(const KernelFacts &facts) const { return copy == 1 && !facts.scattered && !facts.mma; }
+bool Tiling::copiesKeys(const KernelFacts &facts) const { return copy == 1 && !facts.scattered && !facts.mma(); }
 
 /// Of a buffer of so many numbers: the next one begins at a multiple of 16.
 static int64_t bufferBytes(int64_t numbers) { return llvm::alignTo(numbers * 4, 16); }
@@ -55,7 +55,7 @@ static int64_t sharedBytesOfMma(const KernelFacts &facts, const Tiling &tiling) 
     bytes += facts.reads * tokens * tiling.bv * 4;
   bytes += facts.reads * tokens * (facts.K + 8) * facts.tokenBytes; // rows a few elements apart
   if (length) // parts of the scores, and the scores
-    bytes += tokens * llvm::alignTo(length, 16) * divideCeilSigned(facts.K, 32) * 4 + facts.reads * bufferBytes(tokens * length);
+    bytes += tokens * llvm::alignTo(length, 16) * divideCeilSigned(facts.K, facts.chunk) * 4 + facts.reads * bufferBytes(tokens * length);
   bytes += facts.reads * bufferBytes(tokens * tokens * (alongK ? facts.levels() : 1));
   if (alongK)
     bytes += ((length ? length + 1 : 0) + tokens * (1 + facts.levels() + 2 * facts.reads)) * facts.K * 4;
@@ -69,7 +69,7 @@ static int64_t sharedBytesOfMma(const KernelFacts &facts, const Tiling &tiling) 
 /// are formed where the decays between tokens have been used: what replay-plan-shared
 /// takes where more would cost a block, gaps in its placement aside.
 static int64_t sharedBytes(const KernelFacts &facts, const Tiling &tiling) {
-  if (facts.mma)
+  if (facts.mma())
     return sharedBytesOfMma(facts, tiling);
   int64_t length = facts.ringLength, tokens = facts.tokens, bytes = facts.reads * bufferBytes(tokens * length);
   bool bulk = tiling.copy == 1, bulkKeys = tiling.copiesKeys(facts), alongK = facts.gateDim > 1;
@@ -100,7 +100,7 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
   if (field == &Tiling::copy) // Of the state, or of keys.
     return facts.startsAtOnce || facts.ringLength > 0;
   if (field == &Tiling::unroll)
-    return facts.folds || (facts.tokens > 1 && !facts.mma); // tensor cores take all tokens at once
+    return facts.folds || (facts.tokens > 1 && !facts.mma()); // tensor cores take all tokens at once
   if (field == &Tiling::sink) // Of one token no store waits long.
     return facts.tokens > 1;
   if (field == &Tiling::blocks) // What a window keeps in registers is up to ptxas.
@@ -109,7 +109,7 @@ bool schedule::isEffective(const KernelFacts &facts, int64_t Tiling::*field) {
 }
 
 int64_t schedule::stateRegisters(const KernelFacts &facts) {
-  return facts.tokens > 1 || facts.mma ? constant.windowRegisters : constant.stateRegisters;
+  return facts.tokens > 1 || facts.mma() ? constant.windowRegisters : constant.stateRegisters;
 }
 
 SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const TargetFacts &target) {
@@ -117,9 +117,9 @@ SmallVector<Tiling> schedule::legalTilings(const KernelFacts &facts, const Targe
     return {Tiling{.bv = facts.V}};
   SmallVector<int64_t> chunks{8}, copies{0}, unrolls{1}, blocks{1}, sinks{8};
   for (int64_t bc : {16, 32, 64})
-    if (bc / 2 < facts.ringLength && !facts.mma)
+    if (bc / 2 < facts.ringLength && !facts.mma())
       chunks.push_back(bc);
-  if (facts.mma) // All records at once.
+  if (facts.mma()) // All records at once.
     while (chunks.back() < facts.ringLength)
       chunks.back() *= 2;
   if (isEffective(facts, &Tiling::copy))
@@ -260,7 +260,7 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
                           (state + (tokens > 1 ? joinCost(rows, facts.lanes) : rows * 2 * std::log2(facts.lanes))) +
                       passes * keyRows * facts.reads * tokens * (perLane + 12.0);
   double perThread = constant.instructionsPerWarp +
-                     (facts.mma ? predictMma(facts, tiling) : readsByFma) + state / 4.0 * (1 + facts.storeShare) +
+                     (facts.mma() ? predictMma(facts, tiling) : readsByFma) + state / 4.0 * (1 + facts.storeShare) +
                      (alongK ? 12.0 * length * facts.K / threads : 0);
   // An update reads a copy again; a loop loads the checkpoint again, however it came.
   if (bulk && facts.reads && !facts.loopSteps)
@@ -268,8 +268,8 @@ Costs schedule::predict(const KernelFacts &facts, const Tiling &tiling, const Ta
   double waitNs = bulk ? constant.bulkNs : length || tokens > 1 ? constant.orderedNs : 0;
   if (tokens > 1) { // norms, scores, decays, the solve
     double pairs = tokens * tokens / 2.0, rowsOfKeys = tiling.rowsPerLane(facts, tokens);
-    double instructions = facts.mma ? 18 : perLane * (1.25 + rowsOfKeys) + 18;
-    int64_t records = length && !facts.mma ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
+    double instructions = facts.mma() ? 18 : perLane * (1.25 + rowsOfKeys) + 18;
+    int64_t records = length && !facts.mma() ? divideCeilSigned(length, 8) * rows + joinCost(rows, 8) : 0;
     double inFront = tokens * constant.instructionsPerToken +
                      facts.reads * tokens * instructions * (alongK ? 1 + facts.levels() / 2.0 : 1) +
                      12.0 * tokens * (1 + facts.levels()) * facts.gateDim / (alongK ? threads : 1);

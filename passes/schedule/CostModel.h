@@ -20,7 +20,7 @@ struct KernelFacts {
   int64_t gateDim = 1;      ///< Of the records.
   int64_t reads = 0;        ///< Vectors of a token that meet the state.
   int64_t tokens = 1;       ///< Of a row.
-  bool mma = false;         ///< State and ring are read on tensor cores.
+  int64_t chunk = 0;        ///< Channels of a sum on tensor cores, where state and ring are read there.
   int64_t tokenBytes = 4;   ///< Of an element of q or k.
   bool scattered = false;   ///< Records need not lie from the first position on.
   bool folds = false;       ///< Records are applied to the state.
@@ -34,6 +34,7 @@ struct KernelFacts {
   bool startsAtOnce = false; ///< The state is needed on every path.
 
   static KernelFacts of(replay::KernelOp kernel);
+  bool mma() const { return chunk > 0; }
   /// Levels at which the tokens of a window are told apart.
   int64_t levels() const { return llvm::Log2_64_Ceil(tokens); }
   int64_t paddedK() const { return (K + lanes * vec - 1) / (lanes * vec) * lanes * vec; }

@@ -18,8 +18,8 @@ KernelFacts KernelFacts::of(replay::KernelOp kernel) {
     facts.lanes = kred.getLanes();
     facts.vec = kred.getVec();
   }
-  if (kernel.getMmaAttr()) { // Four lanes have a row, in accesses of four.
-    facts.mma = true;
+  if (replay::MmaAttr mma = kernel.getMmaAttr()) { // Four lanes have a row, in accesses of four.
+    facts.chunk = mma.getChunk();
     facts.lanes = facts.vec = 4;
   }
   auto useState = [&](Value state) {

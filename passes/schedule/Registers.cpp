@@ -101,7 +101,7 @@ static int64_t registersOfMma(const KernelFacts &facts, const Tiling &tiling) {
 }
 
 int64_t schedule::estimateRegisters(const KernelFacts &facts, const Tiling &tiling) {
-  if (facts.mma && facts.stateBytes)
+  if (facts.mma() && facts.stateBytes)
     return registersOfMma(facts, tiling);
   bool isWindow = facts.tokens > 1;
   if (!facts.stateBytes) // What is moved is as wide as a record, over the lanes of one warp.

@@ -102,6 +102,8 @@ public:
   Value stateRow(mlir::ValueRange row);
   /// Token `t` of an operand in shared memory, in f32.
   Value rowAt(Value smem, Value t);
+  /// Rows in shared memory from element `offset` on, as they are there, and their first `width` columns.
+  Value loadStaged(Value smem, Value offset, int64_t count, int64_t width, const tile::Layout &layout);
   /// Rows along K in shared memory, in f32.
   Value rowsAt(Value smem, int64_t first, int64_t count, const tile::Layout &layout);
   /// A loop, since loads of all tokens together would fill the registers; few tokens one behind
@@ -202,6 +204,7 @@ Value stateTile(Emitter &b, mlir::ValueRange state);
 Value stateOperand(Emitter &b, mlir::ValueRange state, Value first, int64_t width);
 /// Tokens along K, in shared memory or one in registers, as tensor cores take them.
 Value tokenOperand(Emitter &b, Value tokens, int64_t count, Value first, int64_t width);
+Value tokenOperand(Emitter &b, Value tokens, int64_t count, Value first, int64_t width, const tile::Layout &layout);
 /// What a read becomes of its sums, [bv, tokens]: they themselves, or one row along V.
 Tiles resultOfSums(Emitter &b, Value y, Value sums);
 /// Sums as rows along V in shared memory.

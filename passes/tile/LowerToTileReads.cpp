@@ -62,10 +62,12 @@ Results lower::readTokens(Emitter &b, ValueRange ys, function_ref<Value(size_t, 
 }
 
 Value lower::tokenOperand(Emitter &b, Value tokens, int64_t count, Value first, int64_t width) {
-  auto smem = dyn_cast<tile::SmemType>(tokens.getType());
-  if (!smem) // One of them, in registers.
-    return b.broadcast(tokens, {1, b.dims.K});
-  return b.load(tokens, first, {count, width}, smem.getElementType(), smem.getCols(), b.layouts.tokenColumns(count, width));
+  return tokenOperand(b, tokens, count, first, width, b.layouts.tokenColumns(count, width));
+}
+
+Value lower::tokenOperand(Emitter &b, Value tokens, int64_t count, Value first, int64_t width, const tile::Layout &layout) {
+  bool isStaged = isa<tile::SmemType>(tokens.getType()); // else one of them, in registers
+  return isStaged ? b.loadStaged(tokens, first, count, width, layout) : b.broadcast(tokens, {1, b.dims.K});
 }
 
 Value lower::stageSums(Emitter &b, Value sums) {

@@ -217,28 +217,20 @@ static FailureOr<Results> readRingByMma(replay::RingReadOp op, Operands<replay::
   Value tile = weightedKeys(b, keys, 0);
   SmallVector<Value> parts, scores;
   for (auto [x, tiles] : llvm::zip_equal(op.getXs(), in.getXs())) {
-    Value tokens = only(tiles);
     int64_t count = dimOf(x, 0);
-    if (auto smem = dyn_cast<tile::SmemType>(tokens.getType()))
-      tokens = b.load(tokens, b.i64(0), {count, b.dims.K}, smem.getElementType(), smem.getCols(), b.layouts.tokenChunks(count));
-    else
-      tokens = b.broadcast(tokens, {1, b.dims.K});
+    Value tokens = tokenOperand(b, only(tiles), count, b.i64(0), b.dims.K, b.layouts.tokenChunks(count));
     parts.push_back(b.mma(tile, tokens, 1, b.dims.chunk, /*apart=*/true));
   }
   // Large ones in one buffer: shared memory is dearer than barriers.
-  int64_t numbers = dimOf(parts.front(), 0) * dimOf(parts.front(), 1);
-  Value apart;
+  bool shareOne = dimOf(parts.front(), 0) * dimOf(parts.front(), 1) > smallParts;
   SmallVector<Value> buffers;
-  for (Value part : parts) {
-    if (!apart || numbers <= smallParts)
-      apart = b.alloc(dimOf(part, 1), dimOf(part, 0), b.getF32Type());
-    buffers.push_back(apart);
-  }
-  if (numbers <= smallParts)
+  for (Value part : parts)
+    buffers.push_back(shareOne && !buffers.empty() ? buffers.front() : b.alloc(dimOf(part, 1), dimOf(part, 0), b.getF32Type()));
+  if (!shareOne)
     for (auto [part, buffer] : llvm::zip_equal(parts, buffers))
       storeParts(b, part, buffer);
   for (auto [part, buffer] : llvm::zip_equal(parts, buffers)) {
-    if (numbers > smallParts)
+    if (shareOne)
       storeParts(b, part, buffer);
     scores.push_back(joinParts(b, part, buffer, length));
   }

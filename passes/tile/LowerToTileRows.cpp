@@ -124,15 +124,18 @@ FailureOr<Results> Emitter::applyToSums(Operation &op) {
 Value Emitter::stagedRow(ValueRange row) { return loadRow(*this, row, layouts.keyRow(1)); }
 Value Emitter::stateRow(ValueRange row) { return loadRow(*this, row, layouts.updateKey()); }
 
-Value Emitter::rowsAt(Value smem, int64_t first, int64_t count, const tile::Layout &layout) {
+Value Emitter::loadStaged(Value smem, Value offset, int64_t count, int64_t width, const tile::Layout &layout) {
   auto type = cast<tile::SmemType>(smem.getType());
-  return f32(load(smem, i64(first * type.getCols()), {count, dims.K}, type.getElementType(), type.getCols(), layout));
+  return load(smem, offset, {count, width}, type.getElementType(), type.getCols(), layout);
+}
+
+Value Emitter::rowsAt(Value smem, int64_t first, int64_t count, const tile::Layout &layout) {
+  return f32(loadStaged(smem, i64(first * cast<tile::SmemType>(smem.getType()).getCols()), count, dims.K, layout));
 }
 
 Value Emitter::rowAt(Value smem, Value t) {
-  auto type = cast<tile::SmemType>(smem.getType());
-  Value at = arith::MulIOp::create(*this, t, i64(type.getCols()));
-  return f32(load(smem, at, {1, dims.K}, type.getElementType(), type.getCols(), layouts.keyRow(1)));
+  Value at = arith::MulIOp::create(*this, t, i64(cast<tile::SmemType>(smem.getType()).getCols()));
+  return f32(loadStaged(smem, at, 1, dims.K, layouts.keyRow(1)));
 }
 
 void Emitter::forTokens(int64_t count, function_ref<void(Value)> body) {

@@ -44,21 +44,17 @@ static int64_t scoreRow(int64_t tokens, bool alongK, int64_t level, int64_t i) {
 static SmallVector<Value> scoreByMma(replay::ScoresOp op, Operands<replay::ScoresOp> in, Emitter &b) {
   Value ys = only(in.getY()), decays = op.getDecays() ? only(in.getDecays()) : Value();
   int64_t count = b.dims.tokens, levels = decays ? replay::TokenDecaysOp::levels(count) : 1;
-  auto rows = [&](Value from, Value offset, int64_t width, const tile::Layout &layout) {
-    auto smem = cast<tile::SmemType>(from.getType());
-    return b.load(from, offset, {count, width}, smem.getElementType(), smem.getCols(), layout);
-  };
   SmallVector<Value> scores;
   for (size_t read = 0; read < in.getXs().size(); ++read)
     scores.push_back(b.alloc(decays ? levels * count + 1 : count, count, b.getF32Type()));
   for (int64_t level = 0; level < levels; ++level) {
     auto operands = [&](Value first, int64_t width) {
       auto decayed = [&](Value tokens, const tile::Layout &layout) {
-        Value tile = rows(tokens, first, width, layout);
+        Value tile = b.loadStaged(tokens, first, count, width, layout);
         if (!decays)
           return tile;
         Value at = arith::AddIOp::create(b, first, b.i64(level * count * cast<tile::SmemType>(decays.getType()).getCols()));
-        return b.mul(b.f32(tile), rows(decays, at, width, layout));
+        return b.mul(b.f32(tile), b.loadStaged(decays, at, count, width, layout));
       };
       SmallVector<Value> tiles{decayed(ys, b.layouts.tokenRows(count, width))};
       for (ValueRange x : in.getXs())

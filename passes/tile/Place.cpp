@@ -87,28 +87,12 @@ private:
            llvm::all_of(op.getOperands(), [&](Value v) { return isSpread(v) || !isColumn(v); });
   }
 
-  /// Numbers of sums, each beside what is one number for its token or for all of them.
-  bool isOfSums(Operation &op) {
-    if (!isElementwise(op) || isa<tile::BroadcastOp>(op))
-      return false;
-    auto isSums = [](Value v) { return placeOf(v) == Place::Sums; };
-    return llvm::any_of(op.getOperands(), isSums) && llvm::all_of(op.getOperands(), [&](Value v) {
-      auto repeat = v.getDefiningOp<tile::BroadcastOp>();
-      if (!repeat)
-        return isSums(v);
-      Value x = repeat.getX();
-      return isColumn(x) ? placeOf(x) == Place::Spread || placeOf(x) == Place::Shared : !hasRows(x) && cast<ShapedType>(x.getType()).getDimSize(1) == 1;
-    });
+  /// One number for each token, where each thread finds it, or one for all of them.
+  bool isTokenNumber(Value x) {
+    return isColumn(x) ? placeOf(x) == Place::Spread || placeOf(x) == Place::Shared
+                       : !hasRows(x) && cast<ShapedType>(x.getType()).getDimSize(1) == 1;
   }
-
-  /// Numbers of pairs of tokens, each beside others and beside numbers of tokens.
-  bool isOfPairs(Operation &op) {
-    if (!isElementwise(op) || isa<tile::BroadcastOp>(op))
-      return false;
-    auto isPairs = [](Value v) { return placeOf(v) == Place::Pairs; };
-    return llvm::any_of(op.getOperands(), isPairs) &&
-           llvm::all_of(op.getOperands(), [&](Value v) { return isPairs(v) || isOfTokenNumbers(v); });
-  }
+  /// Such numbers repeated, along rows or turned along columns, and what is formed of them.
   bool isOfTokenNumbers(Value value) {
     if (auto repeat = value.getDefiningOp<tile::BroadcastOp>()) {
       Value x = repeat.getX();
@@ -116,12 +100,27 @@ private:
         auto flat = turned.getSrc().getDefiningOp<tensor::CollapseShapeOp>();
         x = flat ? flat.getSrc() : Value();
       }
-      return x && (isColumn(x) ? placeOf(x) == Place::Spread || placeOf(x) == Place::Shared
-                               : !hasRows(x) && cast<ShapedType>(x.getType()).getDimSize(1) == 1);
+      return x && isTokenNumber(x);
     }
     Operation *def = value.getDefiningOp();
     return def && isElementwise(*def) && placeOf(value) == Place::Remat &&
            llvm::all_of(def->getOperands(), [&](Value v) { return isOfTokenNumbers(v); });
+  }
+  /// Numbers that are spread as tensor cores leave them, or pairs over threads, each beside others
+  /// there and beside numbers of tokens.
+  bool isOf(Place place, Operation &op, function_ref<bool(Value)> isBeside) {
+    auto isThere = [&](Value v) { return placeOf(v) == place; };
+    return isElementwise(op) && !isa<tile::BroadcastOp>(op) && llvm::any_of(op.getOperands(), isThere) &&
+           llvm::all_of(op.getOperands(), [&](Value v) { return isThere(v) || isBeside(v); });
+  }
+  bool isOfSums(Operation &op) {
+    return isOf(Place::Sums, op, [&](Value v) {
+      auto repeat = v.getDefiningOp<tile::BroadcastOp>();
+      return repeat && isTokenNumber(repeat.getX());
+    });
+  }
+  bool isOfPairs(Operation &op) {
+    return isOf(Place::Pairs, op, [&](Value v) { return isOfTokenNumbers(v); });
   }
 
   Place choose(Operation &op) {
